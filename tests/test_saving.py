@@ -436,7 +436,7 @@ WRITES: dict[str, set[str]] = {
     "savefig": {"pi2_fluid/plot/page.py"},  # into memory
     "open": {
         "pi2_fluid/saving.py",
-        "pi2_fluid/engines/linux/building/debian.py",  # goes on with what came, and renames it
+        "pi2_fluid/engines/linux/building/fetching.py",  # goes on with what came, and renames it
     },
 }
 

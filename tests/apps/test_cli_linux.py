@@ -104,7 +104,10 @@ def test_build_hands_its_options_on_and_says_how_far_it_is(capsys, folder, build
     assert err == (
         "reading http://x ...\nfetching 164 MB ...\ncompiling, which takes minutes ...\n"
     )
-    assert asked == [("7.2", None, {"mirror": "http://x", "jobs": 3, "keep_source": True})]
+    more = {"mirror": "http://x", "jobs": 3, "keep_source": True, "unchecked": False}
+    assert asked == [("7.2", None, more)]
+    assert run([*words, "--unchecked"]) == 0
+    assert asked[1][2]["unchecked"]
 
 
 @pytest.mark.parametrize("error", [BuildError("no gcc."), WriteError(errno.ENOSPC, "no room.", "")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import email.utils
 import hashlib
 import http.server
 import io
@@ -10,6 +12,7 @@ import tarfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +110,14 @@ def paragraph(version: str, path: str, data: bytes) -> str:
     )
 
 
-def suite(packages: dict[str, bytes]) -> tuple[dict[str, bytes], str]:
+def dated(days: float) -> str:
+    """A time so many days from now, as lists have it."""
+    return email.utils.format_datetime(datetime.now(UTC) + timedelta(days), usegmt=True)
+
+
+def suite(
+    packages: dict[str, bytes], name: str = "sid", begins: str | None = None, ends: str = ""
+) -> tuple[dict[str, bytes], str]:
     """Files of an archive by their paths below a suite and pool, and what is to be signed."""
     files, entries = {}, ["Package: linux-source\nVersion: 0\n"]
     for version, data in packages.items():
@@ -117,7 +127,8 @@ def suite(packages: dict[str, bytes]) -> tuple[dict[str, bytes], str]:
     listed = lzma.compress("\n".join(entries).encode(), preset=0)
     files["main/binary-all/Packages.xz"] = listed
     text = (
-        "Suite: test\nMD5Sum:\n 00 1 main/binary-all/Packages.xz\nSHA256:\n"
+        f"Origin: Test\nCodename: {name}\nDate: {begins or dated(-1)}\n"
+        f"Valid-Until: {ends or dated(6)}\nMD5Sum:\n 00 1 main/binary-all/Packages.xz\nSHA256:\n"
         f" {hexadecimal(listed)} {len(listed)} main/binary-all/Packages.xz\n"
     )
     return files, text
@@ -127,21 +138,28 @@ def mirror(suites: dict[str, dict[str, bytes]]) -> dict[str, bytes]:
     """Files of an archive by their paths: packages by version, of each suite."""
     there = {}
     for name, packages in suites.items():
-        files, text = suite(packages)
+        files, text = suite(packages, name)
         for path, data in files.items():
             there[path if path.startswith("pool") else f"dists/{name}/{path}"] = data
         there[f"dists/{name}/InRelease"] = signed(text)
     return there
 
 
+MORE = b"x" * (1 << 16)
+
+
 class Served:
-    """A server's files, what it was asked for, and where it is to break off."""
+    """A server's files, what it was asked for, and how it is to lie."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
         self.files, self.asked = files, list[tuple[str, str | None]]()
         self.breaks_at: int | None = None
         self.url = ""
         self.ranges = True
+        #: Paths below which it sends to another address instead.
+        self.elsewhere: dict[str, str] = {}
+        #: Paths of which it sends more and more, up to so many bytes.
+        self.endless: dict[str, int] = {}
 
 
 @contextmanager
@@ -152,6 +170,11 @@ def serving(files: dict[str, bytes]) -> Iterator[Served]:
         def do_GET(self) -> None:
             path, wanted = self.path.lstrip("/"), self.headers["Range"]
             served.asked.append((path, wanted))
+            if path in served.elsewhere:
+                self.send_response(302)
+                self.send_header("Location", served.elsewhere[path])
+                self.end_headers()
+                return
             if path not in served.files:
                 self.send_error(404)
                 return
@@ -160,9 +183,13 @@ def serving(files: dict[str, bytes]) -> Iterator[Served]:
             partial = bool(wanted) and served.ranges
             data = data[start:] if partial else data
             self.send_response(206 if partial else 200)
-            self.send_header("Content-Length", str(len(data)))
+            if path not in served.endless:
+                self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(data[: served.breaks_at])
+            with contextlib.suppress(ConnectionError):  # whoever has enough goes
+                self.wfile.write(data[: served.breaks_at])
+                for _ in range(served.endless.get(path, 0) // len(MORE)):
+                    self.wfile.write(MORE)
 
         def log_message(self, *words: Any) -> None:
             pass

@@ -64,7 +64,7 @@ def build(
         option(
             "URL",
             "Where Debian's archive is. Default: $PI2_FLUID_DEBIAN_MIRROR, or"
-            " http://deb.debian.org/debian.",
+            " https://deb.debian.org/debian.",
         ),
     ] = None,
     jobs: Annotated[
@@ -81,11 +81,21 @@ def build(
         bool,
         option(None, "Leave package and source in the cache, 0.6 GB.", None, "--keep-source"),
     ] = False,
+    unchecked: Annotated[
+        bool,
+        option(
+            None,
+            "Go on where nothing here can tell whether the package is Debian's, or its list is out"
+            " of date.",
+            None,
+            "--unchecked",
+        ),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Build a Linux kernel that runs as a program, for scenarios to be run in it.
 
-    As any user: it fetches a source package of Debian's, checks it, and compiles what guests need.
+    As any user: it fetches a source package that Debian has signed, and compiles what guests need.
     What Ctrl-C breaks off goes on by the same command.
     """
     from pi2_fluid.engines.linux.building.builder import build_kernel
@@ -94,7 +104,13 @@ def build(
     shown = _Shown()
     try:
         kernel = build_kernel(
-            version, source, mirror=mirror, jobs=wanted, keep_source=keep_source, told=shown
+            version,
+            source,
+            mirror=mirror,
+            jobs=wanted,
+            keep_source=keep_source,
+            unchecked=unchecked,
+            told=shown,
         )
     except KeyboardInterrupt:
         shown.end()
@@ -169,8 +185,9 @@ GROUPS: tuple[tuple[str, str, tuple[tuple[Any, str], ...]], ...] = (
                     "pi2-fluid linux build\n\n"
                     "pi2-fluid linux build --version 7.2 --keep-source\n\n"
                     "pi2-fluid linux build --source ~/linux-7.2\n\n"
-                    "It needs gcc, make, flex, bison and bc, and 1 GB while it runs; the kernel"
-                    " takes 6 MB. A cache that has the kernel is left as it is.\n\n"
+                    "It needs gcc, make, flex, bison and bc, gpgv and debian-archive-keyring, and"
+                    " 1 GB while it runs; the kernel takes 6 MB. A cache that has the kernel is"
+                    " left as it is.\n\n"
                     "JSON: release, folder, bytes, qdiscs, congestion_controls, manifest."
                 ),
             ),

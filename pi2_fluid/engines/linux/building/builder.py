@@ -43,7 +43,8 @@ from pi2_fluid.engines.linux.building.configuration import (
     options_of,
     require_options,
 )
-from pi2_fluid.engines.linux.building.debian import MIRROR, Package, fetch, find_package
+from pi2_fluid.engines.linux.building.debian import MIRROR, find_package
+from pi2_fluid.engines.linux.building.fetching import Package, fetch
 from pi2_fluid.engines.linux.building.sources import EDITS, edit, release_of, require_usable
 from pi2_fluid.engines.linux.caching import cache_folder, locked
 from pi2_fluid.engines.linux.kernels import Kernel, kernels_folder, read_kernel
@@ -79,6 +80,7 @@ def build_kernel(
     mirror: str | None = None,
     jobs: int | None = None,
     keep_source: bool = False,
+    unchecked: bool = False,
     told: Told = lambda *_: None,
 ) -> Kernel:
     """Build a kernel for guests, unless the cache has it.
@@ -99,6 +101,10 @@ def build_kernel(
         How many files are compiled side by side. None: one for each core.
     keep_source : bool
         Whether to leave the package and the tree in the cache.
+    unchecked : bool
+        Whether to compile and run what comes from the mirror though nothing on this machine can
+        tell whether it is Debian's, or though it may be out of date. What Debian has not signed,
+        where that can be told, is refused all the same.
     told : callable
         See `Told`.
 
@@ -109,7 +115,8 @@ def build_kernel(
     UnsupportedError
         If this machine runs no User-Mode Linux, or no guest can be made of the source.
     BuildError
-        If a tool is missing, or something cannot be fetched or compiled.
+        If a tool is missing, something cannot be fetched or compiled, or it is not what Debian has
+        signed, or that cannot be told.
     WriteError
         If there is not enough room.
     """
@@ -120,7 +127,9 @@ def build_kernel(
     require_machine()
     require_tools()
     where = mirror or os.environ.get(MIRROR_VARIABLE) or MIRROR
-    found = _given(source, told) if source else _of_debian(version, where, told)
+    found = (
+        _given(source, told) if source else _of_debian(version, where, told, unchecked=unchecked)
+    )
     key = _key_of(found.sha256)
     there = sorted(kernels_folder().glob(f"*-{key}/manifest.json"))
     if there:
@@ -169,8 +178,10 @@ def _given(source: Path, told: Told) -> _Source:
     )
 
 
-def _of_debian(version: str | None, mirror: str, told: Told) -> _Source:
-    package = find_package(version, mirror, lambda what: told(f"reading {what}", 0, 0, ""))
+def _of_debian(version: str | None, mirror: str, told: Told, *, unchecked: bool) -> _Source:
+    package = find_package(
+        version, mirror, lambda what: told(f"reading {what}", 0, 0, ""), unchecked=unchecked
+    )
 
     def bring(tree: Path) -> None:
         path = fetch(
@@ -219,10 +230,13 @@ def _bring(source: _Source, tree: Path) -> None:
     beside = tree.with_name("tree.part")
     shutil.rmtree(beside, ignore_errors=True)
     beside.parent.mkdir(parents=True, exist_ok=True)
-    source.bring(beside)
-    require_usable(beside)
-    edit(beside)
-    beside.rename(tree)
+    try:
+        source.bring(beside)
+        require_usable(beside)
+        edit(beside)
+        beside.rename(tree)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _configure(tree: Path) -> None:

@@ -1,72 +1,49 @@
-"""Debian's source packages of Linux: which there are, and how they come here.
+"""Debian's source packages of Linux: which there are, and what is known of each.
 
 What is signed says what is right all the way down: InRelease of a suite has the SHA-256 of its list
-of packages, and that the package's. So it does not matter by which way they come.
+of packages, and that the package's. So it does not matter by which way they come. It also says of
+which suite it is, and until when it is valid, so that neither another list nor an old one will do.
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import http.client
 import lzma
 import re
-import shutil
-import subprocess
-import tempfile
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from hashlib import sha256
-from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import Final
 
-from pi2_fluid.engines.linux.building.archives import sha256_of_file
+from pi2_fluid.engines.linux.building.fetching import REMEDY, Package, read, require_mirror
+from pi2_fluid.engines.linux.building.signatures import read_signed, require_means
 from pi2_fluid.engines.linux.building.sources import OLDEST, version_of
 from pi2_fluid.errors import BuildError, QuantityError, UnsupportedError, show_value
 
-__all__ = ["MIRROR", "SUITES", "Package", "fetch", "find_package"]
+__all__ = ["MIRROR", "SUITES", "find_package"]
 
-MIRROR: Final = "http://deb.debian.org/debian"
+MIRROR: Final = "https://deb.debian.org/debian"
 #: Where packages are looked for, in this order.
 SUITES: Final = ("sid", "forky", "trixie-backports")
-#: Debian's keys, where Debian puts them.
-KEYRINGS: Final = (
-    Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
-    Path("/usr/share/keyrings/debian-archive-keyring.pgp"),
-)
 
 _LIST: Final = "main/binary-all/Packages.xz"
-_PATIENCE: Final = 30.0  # s without a byte
-_PIECE: Final = 1 << 18
-_REMEDY: Final = "give another mirror by --mirror, or a package or tree that you have by --source"
+# Some ten times what sid had in 2026, in bytes.
+_MOST_RELEASE: Final = 2_000_000
+_MOST_LIST: Final = 50_000_000
+_MOST_LIST_UNPACKED: Final = 250_000_000
+_MOST_PACKAGE: Final = 1_500_000_000
+_MEMORY: Final = 200_000_000  # of lzma, whose largest preset takes 65 MiB
+#: How far a clock may be behind Debian's.
+_SLACK: Final = timedelta(hours=1)
 
 
-class Package(NamedTuple):
-    """A source package of Linux."""
-
-    version: str
-    """As Debian counts: "7.2.13-1"."""
-    url: str
-    size: int
-    """Bytes."""
-    sha256: str
-    suite: str
-    signature: str
-    """How the suite's signature was checked, in words."""
-
-    @property
-    def file(self) -> str:
-        """The name of its file."""
-        return self.url.rpartition("/")[2]
-
-    @property
-    def release(self) -> str:
-        """The kernel's own version: "7.2.13"."""
-        return re.split(r"[-~+]", self.version)[0]
-
-
-def find_package(version: str | None, mirror: str, progress: Callable[[str], None]) -> Package:
+def find_package(
+    version: str | None,
+    mirror: str,
+    progress: Callable[[str], None],
+    *,
+    unchecked: bool = False,
+) -> Package:
     """Return the newest package of a version in the first suite that has one.
 
     Parameters
@@ -77,6 +54,8 @@ def find_package(version: str | None, mirror: str, progress: Callable[[str], Non
         The address of Debian's archive, above dists and pool.
     progress : callable
         Called with what is read.
+    unchecked : bool
+        Whether to go on where nothing can check signatures, or with a list out of date.
 
     Raises
     ------
@@ -85,15 +64,18 @@ def find_package(version: str | None, mirror: str, progress: Callable[[str], Non
     UnsupportedError
         If no suite has it, or it is older than 6.17.
     BuildError
-        If the mirror cannot be reached, or what it says is not what Debian has signed.
+        If the mirror cannot be reached, or what it says is not what Debian has signed, is out of
+        date, or cannot be checked.
     """
     if version is not None:
         _require_version(version)
+    require_mirror(mirror)
+    require_means(unchecked=unchecked)
     there: list[Package] = []
     reached = False
     for suite in SUITES:
         progress(f"{mirror}/dists/{suite}")
-        packages = _packages_of(suite, mirror.rstrip("/"))
+        packages = _packages_of(suite, mirror.rstrip("/"), unchecked=unchecked)
         reached = reached or packages is not None
         usable = [p for p in packages or [] if version_of(p.release) >= OLDEST]
         fit = [p for p in usable if version is None or f"{p.release}.".startswith(f"{version}.")]
@@ -101,7 +83,7 @@ def find_package(version: str | None, mirror: str, progress: Callable[[str], Non
             return max(fit, key=_by_release)
         there += usable
     if not reached:
-        raise BuildError(f"{mirror} has none of {', '.join(SUITES)}: {_REMEDY}.")
+        raise BuildError(f"{mirror} has none of {', '.join(SUITES)}: {REMEDY}.")
     known = sorted({package.release for package in there}) or ["none from 6.17 on"]
     raise UnsupportedError(
         f"Debian has no source of Linux {version or '6.17 or later'} in {', '.join(SUITES)}, but"
@@ -122,149 +104,125 @@ def _by_release(package: Package) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", package.version)]
 
 
-def _packages_of(suite: str, mirror: str) -> list[Package] | None:
+def _packages_of(suite: str, mirror: str, *, unchecked: bool) -> list[Package] | None:
     """Return the source packages of a suite; None where the mirror does not have it."""
-    signed = _read(f"{mirror}/dists/{suite}/InRelease")
-    if signed is None:
+    data = read(f"{mirror}/dists/{suite}/InRelease", _MOST_RELEASE)
+    if data is None:
         return None
-    text, signature = _text_signed(signed, suite)
-    found = re.search(
-        rf"(?m)^ ([0-9a-f]{{64}}) +(\d+) {re.escape(_LIST)}$", text.partition("\nSHA256:")[2]
-    )
+    signed = read_signed(data, f"InRelease of {suite}", unchecked=unchecked)
+    said = _fields(signed.text, f"InRelease of {suite}")
+    _require_suite(said, suite)
+    stale = _stale(said, suite)
+    if stale and not unchecked:
+        raise BuildError(
+            f"InRelease of {suite} {stale}, as of a mirror that is not renewed, or of somebody who"
+            f" sends old lists: {REMEDY}, set the clock if it is wrong, or go on by --unchecked."
+        )
+    how = f"{signed.how}; the list {stale}" if stale else signed.how
+    found = re.search(rf"(?m)^ ([0-9a-f]{{64}}) +(\d+) {re.escape(_LIST)}$", said.get("SHA256", ""))
     if found is None:
-        raise BuildError(f"{mirror}/dists/{suite}/InRelease has no SHA-256 of {_LIST}: {_REMEDY}.")
+        raise BuildError(f"{mirror}/dists/{suite}/InRelease has no SHA-256 of {_LIST}: {REMEDY}.")
     url = f"{mirror}/dists/{suite}/{_LIST}"
+    size = _size(found[2], _MOST_LIST, f"the size of {_LIST} in InRelease of {suite}")
     # Under its hash a list stays while its successor is put into its place.
-    packed = _read(f"{url.rpartition('/')[0]}/by-hash/SHA256/{found[1]}") or _read(url)
-    if packed is None or sha256(packed).hexdigest() != found[1]:
+    by_hash = f"{url.rpartition('/')[0]}/by-hash/SHA256/{found[1]}"
+    packed = read(by_hash, size)
+    if packed is None:
+        packed = read(url, _MOST_LIST)
+    if packed is None or len(packed) != size or sha256(packed).hexdigest() != found[1]:
         raise BuildError(
-            f"{url} has not the SHA-256 that Debian has signed, as while a mirror is renewed: try"
-            f" again in some minutes, or {_REMEDY}."
+            f"{url} has not the SHA-256 that InRelease has, as while a mirror is renewed: try again"
+            f" in some minutes, or {REMEDY}."
         )
-    packages = []
-    for paragraph in lzma.decompress(packed).decode("utf-8").split("\n\n"):
-        if re.match(r"Package: linux-source-\d", paragraph):
-            said = dict(re.findall(r"(?m)^(Version|Filename|Size|SHA256): (.*)$", paragraph))
-            packages.append(
-                Package(
-                    said["Version"],
-                    f"{mirror}/{said['Filename']}",
-                    int(said["Size"]),
-                    said["SHA256"],
-                    suite,
-                    signature,
-                )
-            )
-    return packages
+    return [
+        _package(paragraph, mirror, suite, how)
+        for paragraph in _unpacked(packed, url).split("\n\n")
+        if re.match(r"Package: linux-source-\d", paragraph)
+    ]
 
 
-def _text_signed(signed: bytes, suite: str) -> tuple[str, str]:
-    """Return what is signed of InRelease, and how that was checked, in words."""
-    program = shutil.which("gpgv")
-    keyring = next((path for path in KEYRINGS if path.is_file()), None)
-    if program is None or keyring is None:
-        missing = "gpgv" if program is None else "debian-archive-keyring"
-        head, _, rest = signed.partition(b"\n\n")
-        text, end, _ = rest.partition(b"\n-----BEGIN PGP SIGNATURE-----\n")
-        if not (head.startswith(b"-----BEGIN PGP SIGNED MESSAGE-----\n") and end):
-            raise BuildError(f"InRelease of {suite} is not signed: {_REMEDY}.")
-        return text.decode("utf-8") + "\n", f"not checked: {missing} is not installed"
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(signed)
-        file.flush()
-        done = subprocess.run(
-            [program, "--status-fd=2", "--keyring", str(keyring), "--output=-", file.name],
-            capture_output=True,
-            check=False,
-        )
-    states = re.findall(rb"\[GNUPG:\] (VALIDSIG|BADSIG)", done.stderr)
-    if b"VALIDSIG" not in states or b"BADSIG" in states:
+def _require_suite(said: Mapping[str, str], suite: str) -> None:
+    if said.get("Codename") != suite:
         raise BuildError(
-            f"InRelease of {suite} is not signed by a key of {keyring}: {_REMEDY}; renew"
-            " debian-archive-keyring if it is old."
+            f"InRelease of {suite} is that of {show_value(said.get('Codename', 'no suite'))}, which"
+            f" somebody has put into its place: {REMEDY}."
         )
-    return done.stdout.decode("utf-8"), f"checked by gpgv with {keyring}"
 
 
-def fetch(package: Package, folder: Path, progress: Callable[[float, float], None]) -> Path:
-    """Bring a package into a folder, and return its path; what is there of it is not fetched again.
-
-    Parameters
-    ----------
-    package : Package
-    folder : Path
-        Is made.
-    progress : callable
-        Called as ``progress(done, total)``, in bytes.
-
-    Raises
-    ------
-    BuildError
-        If the mirror cannot be reached or breaks off, after which the next call goes on, or if it
-        is not the package that Debian has signed.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    place = folder / package.file
-    if place.is_file() and sha256_of_file(place) == package.sha256:
-        return place
-    part = folder / f"{package.file}.part"
-    if part.is_file() and part.stat().st_size > package.size:
-        part.unlink()
-    with part.open("ab") as file:
-        _go_on(package, file, progress)
-        size = file.tell()
-    if size < package.size:
-        raise BuildError(
-            f"{package.url} broke off at {size} of {package.size} bytes: the same command goes on."
-        )
-    if sha256_of_file(part) != package.sha256:
-        part.unlink()
-        raise BuildError(
-            f"{package.url} has not the SHA-256 that Debian has signed, and was deleted: try again,"
-            f" or {_REMEDY}."
-        )
-    return part.replace(place)
+def _stale(said: Mapping[str, str], suite: str) -> str:
+    """Return in words why a list is out of date; "" if it is not."""
+    now = _now()
+    begins, ends = (_time(said.get(name), suite) for name in ("Date", "Valid-Until"))
+    if begins is None or ends is None:
+        return "does not say until when it is valid"
+    if begins > now + _SLACK:
+        return f"is of {said['Date']}, which is yet to come"
+    if ends < now:
+        return f"was valid until {said['Valid-Until']}"
+    return ""
 
 
-def _go_on(package: Package, file: IO[bytes], progress: Callable[[float, float], None]) -> None:
-    have = file.seek(0, 2)
-    if have == package.size:
-        return
-    with _answer(package.url, have) as answer:
-        if answer is None:
-            raise BuildError(f"{package.url} is not there any more: try again, or {_REMEDY}.")
-        if have and answer.status != http.client.PARTIAL_CONTENT:
-            have = 0
-            file.truncate(0)
-        while piece := answer.read(_PIECE):
-            file.write(piece)
-            have += len(piece)
-            progress(have, package.size)
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
-def _read(url: str) -> bytes | None:
-    with _answer(url, 0) as answer:
-        return None if answer is None else answer.read()
-
-
-@contextlib.contextmanager
-def _answer(url: str, start: int) -> Iterator[http.client.HTTPResponse | None]:
-    """Ask for a file from a byte on; None if there is none."""
-    headers = {"Range": f"bytes={start}-"} if start else {}
+def _time(said: str | None, suite: str) -> datetime | None:
+    if said is None:
+        return None
     try:
-        request = urllib.request.Request(url, headers=headers)
-        with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
-            yield answer
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code != http.client.NOT_FOUND:
-            raise _unreachable(url, f"{error.code} {error.reason}") from error
-        yield None
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-            raise  # what is written here is at fault
-        raise _unreachable(url, str(getattr(error, "reason", error))) from error
+        time = parsedate_to_datetime(said)
+    except (ValueError, OverflowError):
+        time = None
+    if time is None or time.tzinfo is None:
+        raise BuildError(f"InRelease of {suite} has {show_value(said)} for a time: {REMEDY}.")
+    return time
 
 
-def _unreachable(url: str, why: str) -> BuildError:
-    return BuildError(f"cannot fetch {url} ({why}): go online and try again, or {_REMEDY}.")
+def _fields(text: str, name: str) -> dict[str, str]:
+    """Return the fields of a paragraph, with lines that go on as they are."""
+    said: dict[str, str] = {}
+    for field in re.split(r"\n(?![ \t])", text.rstrip("\n")):
+        key, colon, value = field.partition(":")
+        if not colon or key in said or not re.fullmatch(r"[!-~]+", key):
+            raise BuildError(f"{name} has {show_value(field[:60])}, no field of a list: {REMEDY}.")
+        said[key] = value.lstrip(" ")
+    return said
+
+
+def _unpacked(packed: bytes, url: str) -> str:
+    """Return a list as text: a few bytes of xz can be gigabytes."""
+    try:
+        data = b""
+        while packed:  # one stream after the other
+            unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
+            data += unpacker.decompress(packed, _MOST_LIST_UNPACKED - len(data))
+            if not unpacker.eof:
+                raise lzma.LZMAError("it is too long, or not whole")
+            packed = unpacker.unused_data
+        return data.decode("utf-8")
+    except (lzma.LZMAError, UnicodeDecodeError) as error:
+        raise BuildError(f"{url} cannot be unpacked ({error}): {REMEDY}.") from error
+
+
+def _package(paragraph: str, mirror: str, suite: str, how: str) -> Package:
+    name = f"the list of {suite}"
+    said = _fields(paragraph, name)
+    forms = {
+        "Version": r"\d{1,5}\.\d{1,5}[\w.+~:-]{0,60}",
+        "Filename": r"pool/(?:[\w.+~-]+/)+linux-source[\w.+~-]+\.deb",
+        "SHA256": r"[0-9a-f]{64}",
+    }
+    for field, form in forms.items():
+        if not re.fullmatch(form, said.get(field, ""), re.ASCII) or "/." in said[field]:
+            raise BuildError(
+                f"{name} has {field} = {show_value(said.get(field, ''))} of a package: {REMEDY}."
+            )
+    size = _size(said.get("Size", ""), _MOST_PACKAGE, f"the size of {said['Filename']}")
+    url = f"{mirror}/{said['Filename']}"
+    return Package(said["Version"], url, size, said["SHA256"], suite, how)
+
+
+def _size(digits: str, most: int, what: str) -> int:
+    if re.fullmatch(r"[0-9]{1,12}", digits) and 0 < int(digits) <= most:
+        return int(digits)
+    raise BuildError(f"{what} is {show_value(digits[:40])}, outside [1, {most}] bytes: {REMEDY}.")
