@@ -92,6 +92,17 @@ class Engine(ABC):
         del result
         return {}
 
+    def outside(self) -> dict[str, str]:
+        """Return what a run follows from besides: the build of a program that is not this one's.
+
+        Examples
+        --------
+        >>> import pi2_fluid as pf
+        >>> pf.Packets().outside()
+        {}
+        """
+        return {}
+
     def __repr__(self) -> str:
         """Return the options that are not as usual."""
         engine: Any = self

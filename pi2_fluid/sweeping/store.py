@@ -15,6 +15,7 @@ from pi2_fluid.results.dataset import make_dataset
 from pi2_fluid.saving import save_bytes, save_folder
 from pi2_fluid.sweeping.axes import Grid
 from pi2_fluid.sweeping.blocks import Block, blocks_of
+from pi2_fluid.sweeping.identity.identity import differences
 from pi2_fluid.sweeping.naming import final_names, layout_columns
 from pi2_fluid.sweeping.outcomes import Layout, Rows
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Store", "create_store", "find_store"]
 
-_HASH: Final = "specification"
+_IDENTITY: Final = "identity"
 _SETS: Final = "instruction_sets"
 _MISSING: Final = "not computed yet."
 
@@ -109,7 +110,7 @@ class Store:
         return opened.drop_vars("done")
 
 
-def find_store(path: str | Path, grid: Grid, specification: str, *, resume: bool) -> Store | None:
+def find_store(path: str | Path, grid: Grid, identity: str, *, resume: bool) -> Store | None:
     """Return the store at a path, None if nothing is there.
 
     Raises
@@ -128,17 +129,17 @@ def find_store(path: str | Path, grid: Grid, specification: str, *, resume: bool
             " another path, or remove it."
         )
     try:
-        found = zarr.open_group(place, mode="r", zarr_format=3).attrs.get(_HASH)
+        found = zarr.open_group(place, mode="r", zarr_format=3).attrs.get(_IDENTITY)
     except (OSError, ValueError):
         found = None
     if found is None:
         raise QuantityError(
             f"store = {show_value(str(path))} is no store of a sweep: give another path."
         )
-    if found != specification:
+    if other := differences(json.loads(str(found)), json.loads(identity)):
         raise QuantityError(
-            f"store = {show_value(str(path))} is of another sweep ({str(found)[:12]}, and this is"
-            f" {specification[:12]}), in base, engine, reduce, over or version: give another path."
+            f"store = {show_value(str(path))} is of another sweep, as it differs in"
+            f" {', '.join(other)}: give another path, or remove it."
         )
     return Store(place, grid.shape)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
@@ -24,6 +22,7 @@ from pi2_fluid.saving import require_writable
 from pi2_fluid.sweeping.axes import Grid, read_axes
 from pi2_fluid.sweeping.blocks import Block, Work, blocks_of, chunk_shape, fly
 from pi2_fluid.sweeping.clusters import require_same_version
+from pi2_fluid.sweeping.identity.identity import identity_of, specification_of
 from pi2_fluid.sweeping.naming import final_names, layout_columns
 from pi2_fluid.sweeping.outcomes import Layout, Rows
 from pi2_fluid.sweeping.questions.choosing import question_of
@@ -59,6 +58,7 @@ def sweep(
     progress: bool | Callable[[float, float], None] = True,
     workers: int | None = None,
     processes: bool = False,
+    version: str | None = None,
 ) -> xarray.Dataset:
     """Ask one question at every point of a grid, side by side, and return all answers together.
 
@@ -104,6 +104,10 @@ def sweep(
         Workers are threads, which suits compiled code; or processes, which suits Python: `tune`,
         short fluid runs, laws of one's own. They import the calling program, which must be safe to
         import (``if __name__ == "__main__":``), and `reduce` must have a name there.
+    version : str, optional
+        What stands for your own code in what tells this sweep from others, instead of that code;
+        give another one whenever you change it. By default the code counts itself: of `reduce`, of
+        laws, and of all functions, classes and constants of yours that it uses.
 
     Returns
     -------
@@ -111,8 +115,9 @@ def sweep(
         With the dims of `over` (of zipped names the first), ``seed``, and those of the answers,
         with units; ``error`` (text) says why a point has no result, or in which numbers it has NaN,
         and is empty otherwise. What an answer has and an axis is called is renamed ``NAME_found``.
-        ``attrs["specification"]`` is a hash of base, engine, function, axes and version,
-        ``attrs["instruction_sets"]`` names those of the workers.
+        ``attrs["specification"]`` is a hash of all that the answers follow from, and
+        ``attrs["identity"]`` its parts as JSON; both are "" where something cannot be read, which a
+        store refuses. ``attrs["instruction_sets"]`` names those of the workers.
 
         After Ctrl-C what was computed is there, the rest has an ``error``, and
         ``attrs["interrupted"]`` is 1. With a store it raises KeyboardInterrupt: what is done is in
@@ -121,8 +126,9 @@ def sweep(
     Raises
     ------
     QuantityError, ScenarioError, UnsupportedError
-        If an argument is not as it should be, the store is of another sweep, or a worker of the
-        client lacks this version of the package.
+        If an argument is not as it should be, the store is of another sweep, what is in there
+        could not be told from other answers, or a worker of the client lacks this version of the
+        package.
     QuantityError, DomainError, ScenarioError, UnsupportedError, SolverError
         With ``on_error="raise"`` of the first point met that has no result; else if none has.
     SolverError
@@ -140,6 +146,11 @@ def sweep(
     the same to the last byte whatever the blocks, their order and the workers, on machines of one
     instruction set.
 
+    What tells a sweep from others is compiled code, its constants, closures, defaults and what it
+    names among globals, down through everything of yours; not lines, comments, docstrings and
+    files. What is installed counts by its version where your code uses it. Compiled code can be
+    compared within one Python alone (3.11, say), and a store says which it is of.
+
     Examples
     --------
     >>> import pi2_fluid as pf
@@ -154,7 +165,7 @@ def sweep(
     question = question_of(base, engine, reduce)
     grid = Grid(read_axes(over, question.dimension), question.seeds)
     raising = on_error == "raise"
-    attrs = attributes(question, grid)
+    attrs = attributes(question, grid, version, is_needed=store is not None)
     with Told(grid) as heard, _shown(progress) as report:
         run = _Runner(*_workers(grid, client, workers, processes), heard, report)
         if store is not None:
@@ -250,7 +261,7 @@ def _stored(
     """Return the store at a path, with what it lacked."""
     from pi2_fluid.sweeping.store import create_store, find_store  # needs zarr
 
-    store = find_store(path, grid, str(attrs["specification"]), resume=resume)
+    store = find_store(path, grid, str(attrs["identity"]), resume=resume)
     if store is None:
         require_writable(path, folder=True)
     missing = None if store is None else store.missing()
@@ -290,24 +301,27 @@ def _silent(done: float, total: float) -> None:
     """Tell nobody."""
 
 
-def attributes(question: Question, grid: Grid) -> dict[str, str | float]:
-    """Return what a sweep was asked, and its hash."""
-    about = question.describe()
-    text = json.dumps(
-        {
-            **about,
-            "base": question.kind,
-            "version": version("pi2-fluid"),
-            "axes": [
-                (axis.names, [values.tolist() for values in axis.values], axis.units)
-                for axis in grid.axes
-            ],
-            "seeds": grid.seeds,
-        },
-        sort_keys=True,
-    )
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return {"schema": "sweep", "base": question.kind, **about, "specification": digest}
+def attributes(
+    question: Question, grid: Grid, version: object = None, *, is_needed: bool = True
+) -> dict[str, str | float]:
+    """Return what a sweep was asked, and its hash, which may be missing unless it is needed."""
+    if not (version is None or (isinstance(version, str) and version)):
+        raise QuantityError(f"version = {show_value(version)} is no text: give one, such as '1'.")
+    axes = [
+        (axis.names, [list(values) for values in axis.values], axis.units) for axis in grid.axes
+    ]
+    try:
+        parts = {**question.parts(), "over": (axes, grid.seeds)}
+        identity = identity_of(parts, version)
+    except QuantityError:
+        if is_needed:
+            raise
+        identity = None
+    said = {
+        "identity": json.dumps(identity) if identity else "",
+        "specification": specification_of(identity) if identity else "",
+    }
+    return {"schema": "sweep", "base": question.kind, **question.describe(), **said}
 
 
 def _dataset(

@@ -38,6 +38,9 @@ class Timed(Pointwise):
     def dimension(self, name: str) -> str:
         return "number"
 
+    def parts(self) -> dict[str, object]:
+        return {}
+
     def describe(self) -> dict[str, str]:
         return {}
 

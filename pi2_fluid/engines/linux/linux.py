@@ -149,6 +149,17 @@ class Linux(Engine):
         """Return which kernel it was."""
         return {"kernel": result.attrs["kernel"]}
 
+    def outside(self) -> dict[str, str]:
+        """Return which kernel it is: what it was built of, and how; "" if there is none here."""
+        if self.host:
+            return {"kernel": host_release()}
+        try:
+            kernel = find_kernel(self.kernel)
+        except UnsupportedError:  # workers elsewhere may have one
+            return {"kernel": ""}
+        edits = kernel.manifest.get("edits")
+        return {"kernel": f"{kernel.release} {kernel.source} {kernel.configuration} {edits}"}
+
     def with_rows(self, step: float) -> Self:
         """Return this engine with bins of `step` (s), unless its `bin` is set."""
         return (

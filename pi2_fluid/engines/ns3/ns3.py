@@ -124,6 +124,10 @@ class Ns3(Engine):
         """Return which ns-3 it was."""
         return {"ns3_version": result.attrs["ns3_version"]}
 
+    def outside(self) -> dict[str, str]:
+        """Return which ns-3 is installed."""
+        return {"ns3": _version()}
+
     def with_rows(self, step: float) -> Self:
         """Return this engine with bins of `step` (s), unless its `bin` is set."""
         return self if self.bin is not None else dataclasses.replace(self, bin=step)

@@ -71,6 +71,10 @@ class Designs(Pointwise):
         """Return the arguments."""
         return {"tune": repr(dict(sorted(self.arguments.items())))}
 
+    def parts(self) -> dict[str, object]:
+        """Return the arguments."""
+        return {"base": dict(sorted(self.arguments.items()))}
+
 
 def _design_of(design: Design) -> Outcome:
     least = design.least

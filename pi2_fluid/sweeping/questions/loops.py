@@ -95,6 +95,10 @@ class Loops(Question):
         """Return the arguments."""
         return {"loop": repr({**self.arguments, **self.options})}
 
+    def parts(self) -> dict[str, object]:
+        """Return the arguments."""
+        return {"base": {**self.arguments, **self.options}}
+
 
 def margins_of(margins: Margins, count: int) -> Outcome:
     """Return the numbers of `count` loops."""

@@ -69,6 +69,10 @@ class NetworkLoops(Pointwise):
         """Return the network as TOML, if it can be, and the options."""
         return {"network": _network_text(self.network), "loop": repr((self.options, self.closed))}
 
+    def parts(self) -> dict[str, object]:
+        """Return the network, and the options."""
+        return {"base": (self.network, self.options, self.closed)}
+
 
 @dataclass(frozen=True)
 class Rests(Pointwise):
@@ -90,6 +94,10 @@ class Rests(Pointwise):
     def describe(self) -> dict[str, str]:
         """Return the network as TOML, if it can be."""
         return {"network": _network_text(self.network)}
+
+    def parts(self) -> dict[str, object]:
+        """Return the network."""
+        return {"base": self.network}
 
 
 def _rest_dataset(point: OperatingPoint | NetworkPoint, network: Network) -> xr.Dataset:

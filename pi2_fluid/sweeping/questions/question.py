@@ -52,7 +52,11 @@ class Question(ABC):
 
     @abstractmethod
     def describe(self) -> dict[str, str]:
-        """Return as text all that results depend on, but the axes."""
+        """Return in words what is asked, but the axes."""
+
+    @abstractmethod
+    def parts(self) -> dict[str, object]:
+        """Return what results follow from, but the axes, by the names of `sweep`'s arguments."""
 
 
 class Pointwise(Question):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -115,31 +113,34 @@ class Runs(Question):
 
     def describe(self) -> dict[str, str]:
         """Return the scenario as TOML, the engine and the function."""
-        engine: Any = self.engine
-        if self.seeds:
-            engine = dataclasses.replace(engine, seeds=self.seeds, threads=None)
         return {
             "scenario": scenario_text(self.scenario),
-            "engine": repr(engine),
+            "engine": repr(self._engine()),
             "reduce": _described(self.reduce),
         }
 
+    def parts(self) -> dict[str, object]:
+        """Return the scenario, the engine with what it runs, and the function."""
+        engine = self._engine(), self.engine.outside()
+        return {"base": self.scenario, "engine": engine, "reduce": self.reduce}
+
+    def _engine(self) -> Engine:
+        """Return the engine without what changes no result."""
+        if not self.seeds:
+            return self.engine
+        engine: Any = self.engine
+        cleared: Engine = dataclasses.replace(engine, seeds=self.seeds, threads=None)
+        return cleared
+
 
 def _described(function: Callable[..., object]) -> str:
-    """Return a function as text: its name, its source as far as there is one, its arguments."""
+    """Return a function as text: its name and its arguments."""
     if isinstance(function, functools.partial):
         given = ", ".join(
             [*map(repr, function.args), *(f"{k}={v!r}" for k, v in function.keywords.items())]
         )
         return f"{_described(function.func)}({given})"
-    name = f"{function.__module__}.{getattr(function, '__qualname__', type(function).__name__)}"
-    if name.startswith("pi2_fluid."):
-        return name
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):
-        return name
-    return f"{name} {hashlib.sha256(source.encode()).hexdigest()[:16]}"
+    return f"{function.__module__}.{getattr(function, '__qualname__', type(function).__name__)}"
 
 
 def _alike(rows: Sequence[Mapping[str, Any]], most: int) -> list[slice]:

@@ -1,0 +1,1 @@
+"""What a sweep's answers follow from, as hashes: values, and the code of whoever calls."""
