@@ -113,7 +113,7 @@ TESTS = {
     f"{_LOOP}/matrix/margins.py": "network_loop",
     f"{_LOOP}/matrix/network_loop.py": "network_loop",
     f"{_LOOP}/matrix/response.py": "network_loop price_loops",
-    f"{_LOOP}/matrix/sampled.py": "network_loop",
+    f"{_LOOP}/matrix/sampled.py": "network_loop price_loops",
     f"{_LOOP}/matrix/system.py": "network_loop price_loops",
     f"{_LOOP}/pade.py": "loop interop dualpi2_loop",
     f"{_LOOP}/price_criteria.py": "price_criteria",
@@ -137,9 +137,10 @@ TESTS = {
 
 # Folders all of whose files have the same tests, files that are yet to come among them.
 FOLDERS = {
-    f"{_LOOP}/acks": "loop/acks compiled_acks ack_closed_form",
+    f"{_LOOP}/acks": "pencil loop/acks compiled_acks ack_closed_form",
     "pi2_fluid/sweeping": "sweep store blocks warned interrupts",
-    "pi2_fluid/deployment": "check counters check_assumptions check_paths check_proposals",
+    "pi2_fluid/deployment": "check counters check_assumptions check_paths check_proposals"
+    " check_freebsd",
     "pi2_fluid/tc": "tc proposals dummynet counters",
 }
 for _folder, _tests in FOLDERS.items():

@@ -40,6 +40,23 @@ def random_loop(rng: np.random.Generator, update: str) -> pf.Loop:
     return pf.Loop(sender, queue, **numbers, update=update, rtt_terms=terms, clock="acks")
 
 
+@pytest.mark.parametrize(
+    ("flows", "options"),
+    [
+        ([pf.Flows(pf.Reno(), 5, "40ms"), pf.Flows(pf.Reno(), 5, "80ms")], {}),
+        (pf.Flows(PacedReno(), 5, "40ms"), {}),
+        (pf.Flows(pf.Dctcp(law="renewal"), 5, "40ms"), {}),
+        (pf.Flows(pf.Reno(), 5, "40ms"), {"bunch": 0.5}),
+    ],
+    ids=["two classes", "paced", "two states", "in bursts"],
+)
+def test_what_has_none(flows, options) -> None:
+    loop = pf.Loop(flows, pf.CoupledPi2(), capacity="20Mbit/s", clock="acks", **options)
+    assert closed_form_ack_margins(loop.linear, half_sample=False) is None
+    alone = pf.Loop(pf.Flows(pf.Reno(), 5, "40ms"), pf.Pi2(), capacity="20Mbit/s", clock="acks")
+    assert closed_form_ack_margins(alone.linear, half_sample=False) is not None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("update", ["continuous", "delayed"])
 def test_they_are_those_of_the_search(rng, update) -> None:

@@ -423,7 +423,9 @@ def test_what_goes_round_a_ring_dies_out(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("terms", ["frozen", "exact"])
 def test_no_entry_is_above_its_bound(two: pf.NetworkLoop, terms: str) -> None:
     for loop in (pf.NetworkLoop(two.network, rtt_terms=terms), pf.NetworkLoop(ring("70ms"))):
-        assert np.isinf(response_bound(loop.linear, 0.5)).all()
+        unknown = response_bound(loop.linear, 0.5)
+        assert unknown.shape == loop(1j).shape
+        assert np.isinf(unknown).all()
         for w in (60.0, 300.0):
             bound = response_bound(loop.linear, w)
             beyond = np.abs(loop(1j * w * np.geomspace(1, 100, 2000)))

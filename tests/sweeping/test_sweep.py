@@ -14,7 +14,7 @@ import pi2_fluid as pf
 from pi2_fluid.records.paths import replace_path
 from pi2_fluid.sweeping import blocks
 from pi2_fluid.sweeping.axes import Grid, read_axes
-from pi2_fluid.sweeping.outcomes import Layout, Rows
+from pi2_fluid.sweeping.outcomes import Layout, Rows, outcome_of
 from pi2_fluid.sweeping.questions.choosing import question_of
 
 LOOP = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
@@ -56,6 +56,15 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch):
 
 
 # --- what it says ---------------------------------------------------------------------------
+
+
+def test_points_come_first_wherever_a_dataset_has_them() -> None:
+    values = np.arange(24.0).reshape(2, 3, 4)
+    result = xr.Dataset({"x": (("flow", "seed", "node"), values), "y": ("node", values[0, 0])})
+    columns = outcome_of(result, along="seed")[0].values
+    assert columns["x"].dims == ("flow", "node")
+    np.testing.assert_array_equal(columns["x"].values, values.transpose(1, 0, 2))
+    np.testing.assert_array_equal(columns["y"].values, [values[0, 0]] * 3)
 
 
 def test_loops_have_the_margins_of_single_ones() -> None:

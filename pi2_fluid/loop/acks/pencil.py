@@ -22,7 +22,7 @@ from pi2_fluid.loop.roots import differentiation, interpolation, with_pasts
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["eigenvalues"]
+__all__ = ["closed_equations", "eigenvalues"]
 
 _FARTHEST: Final = 1e9  # rad/s: beyond lie the infinite eigenvalues of algebraic equations
 
@@ -71,7 +71,7 @@ def eigenvalues(loop: AckLoop, half: bool, nodes: int) -> ComplexArray:
     nodes : int
         Of the longest delay.
     """
-    E, delayed = _closed(loop, half).matrices()
+    E, delayed = closed_equations(loop, half).matrices()
     size = E.shape[0]
     longest = max(delayed)
     k = np.arange(nodes + 1)
@@ -91,7 +91,8 @@ def eigenvalues(loop: AckLoop, half: bool, nodes: int) -> ComplexArray:
     return result[np.abs(result) > 1e-6 / longest]
 
 
-def _closed(loop: AckLoop, half: bool) -> _System:
+def closed_equations(loop: AckLoop, half: bool) -> _System:
+    """Return the equations of the closed loop; `half` as in `eigenvalues`."""
     system = _System()
     theta, delay, ahead, u = (system.new() for _ in range(4))
     extra = float(loop.controller.interval) / 2 if half else 0.0

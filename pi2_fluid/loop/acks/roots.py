@@ -39,7 +39,7 @@ from pi2_fluid.loop.updates import highest_frequency, longest_delay, respond
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["without_echoes"]
+__all__ = ["count_in_strip", "without_echoes"]
 
 _NODES: Final = (24, 48, 96)
 _MOST_STATES: Final = (
@@ -78,7 +78,7 @@ def _count_of_acks(loop: AckLoop, update: str) -> int:
 
     low = _SLOW * min(slowest, scale)
     if loop.reach < top:
-        turns: int | None = _count_in_strip(curve, low, loop.reach, longest)
+        turns: int | None = count_in_strip(curve, low, loop.reach, longest)
     elif sampled:
         high = min(fading_end(loop, update, 0.5), top)
         grid = base_grid(low, high, min(0.4 * scale, top / 8))
@@ -91,7 +91,7 @@ def _count_of_acks(loop: AckLoop, update: str) -> int:
     return _UNDECIDED if turns is None or turns == _UNDECIDED else open_loop + turns
 
 
-def _count_in_strip(
+def count_in_strip(
     curve: Callable[[ComplexArray], ComplexArray], low: float, reach: float, longest: float
 ) -> int | None:
     """Zeros with 0 < Re s and |Im s| < reach of a curve that tends to a positive number there."""
