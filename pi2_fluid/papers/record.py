@@ -97,7 +97,7 @@ def digest_of(files: list[Path], found: dict[str, list[float]]) -> str:
 def key_of(figure: PaperFigure) -> str:
     """Return what changes when code, parameters or seeds of a figure do."""
     made = hashlib.sha256(_code_below().encode())
-    for path in sorted(_modules_of(FIGURES[figure.name])):
+    for path in sorted(_sources_of(FIGURES[figure.name])):
         made.update(path.read_bytes())
     for name, scenario in figure.scenarios.items():
         made.update(f"{name}\n{scenario.to_toml()}".encode())
@@ -115,6 +115,13 @@ def _code_below() -> str:
             made.update(path.read_bytes())
     made.update(Path(_core.__file__).read_bytes())
     return made.hexdigest()
+
+
+def _sources_of(module: str) -> set[Path]:
+    """The files of a module of a paper and of those that it imports, and the tables beside them."""
+    modules = _modules_of(module)
+    folders = {path.parent for path in modules} - {_RECORDED.parent}
+    return modules | {table for folder in folders for table in folder.glob("*.csv")}
 
 
 def _modules_of(module: str) -> set[Path]:

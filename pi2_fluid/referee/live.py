@@ -79,13 +79,14 @@ def measure_live(
     made = dataclasses.replace(engine, bin=cell.bin)
     kernel = find_kernel(made.kernel)
     asked = {
-        "kernel": kernel.release,
-        "configuration": kernel.configuration,
+        "release": kernel.release,
         "seeds": seed_list(made.seeds),
         "bin": cell.bin,
         "scenario": cell.scenario.to_toml(),
         "signal": cell.signal,
         "plan": make_plan(cell.scenario, 1),
+        "steps": [step.at for step in steps],
+        **made.outside(),
     }
     path = None if folder is None else folder / f"{cell.name}-{_hash(asked)}.json"
     if path is not None and path.is_file():
@@ -148,4 +149,4 @@ def _live(said: Mapping[str, Any]) -> Live:
         Peaks(one["at"], tuple(one["heights"]), tuple(one["settling"]) if one["settling"] else None)
         for one in said["peaks"]
     )
-    return Live(said["kernel"], tuple(said["seeds"]), groups, peaks)
+    return Live(said["release"], tuple(said["seeds"]), groups, peaks)

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 import pi2_fluid as pf
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
-from pi2_fluid.papers.record import make_figure, read_record, recorded, recorded_verdicts
+from pi2_fluid.papers.record import (
+    _sources_of,
+    make_figure,
+    read_record,
+    recorded,
+    recorded_verdicts,
+)
 from pi2_fluid.papers.registry import FIGURES, TITLES, file_name, find_figures, recipe_of
 from pi2_fluid.papers.settings import SHORT_NAMES, with_settings
 from pi2_fluid.papers.stated import Stated, stated
@@ -277,6 +283,13 @@ def test_a_page_takes_the_place_of_axes(tiny: list[Case]) -> None:
     with pytest.raises(pf.QuantityError, match=r"plt\.subplots"):
         made.draw(figure.add_axes((0, 0, 1, 1)))
     plt.close(figure)
+
+
+@pytest.mark.parametrize(
+    ("figure", "table"), [("ours:designed_gains", "designed_gains.csv"), ("thesis:4.2", "ns3.csv")]
+)
+def test_a_figure_is_told_by_the_tables_that_it_reads(figure: str, table: str) -> None:
+    assert table in {path.name for path in _sources_of(FIGURES[figure])}
 
 
 @pytest.mark.slow

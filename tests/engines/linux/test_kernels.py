@@ -11,6 +11,7 @@ from refusals import refused
 from pi2_fluid.engines.linux.building.configuration import FRAGMENT
 from pi2_fluid.engines.linux.caching import cache_folder
 from pi2_fluid.engines.linux.kernels import find_kernel, kernels_folder, list_kernels
+from pi2_fluid.engines.linux.linux import Linux
 from pi2_fluid.errors import QuantityError, UnsupportedError
 
 
@@ -118,3 +119,14 @@ def test_the_cache_is_where_users_want_it(tmp_path, monkeypatch) -> None:
     for value in ("", "relative"):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
         assert cache_folder() == Path("/home/somebody/.cache/pi2-fluid")
+
+
+def test_a_kernel_that_is_built_anew_is_another(three) -> None:
+    engine = Linux(kernel="7.2.9")
+    before = engine.outside()
+    assert Linux(kernel="7.2.9", seeds=2).outside() == before
+    manifest = kernels_folder() / "b" / "manifest.json"
+    said = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(said | {"edits": ["a.c: for a test"]}))
+    assert engine.outside() != before
+    assert Linux(kernel="5.1").outside() == {"kernel": ""}  # which workers elsewhere may have
