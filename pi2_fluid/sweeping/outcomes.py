@@ -91,7 +91,8 @@ class Rows(NamedTuple):
     size: int
     errors: dict[int, str]
     """The sentences of those that have one, by place: hardly ever is there any."""
-    simd: str
+    simd: frozenset[str]
+    """The instruction sets by which they were computed."""
     warned: tuple[Any, ...] = ()
     """What was said of them, as `pi2_fluid.sweeping.warned` has it."""
 
@@ -103,17 +104,18 @@ class Rows(NamedTuple):
         values = {
             name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values
         }
-        size, errors = 0, dict[int, str]()
+        size, errors, simd = 0, dict[int, str](), frozenset[str]()
         for part in parts:
             errors |= {size + place: sentence for place, sentence in part.errors.items()}
             size += part.size
-        return cls(values, size, errors, parts[-1].simd)
+            simd |= part.simd
+        return cls(values, size, errors, simd)
 
     @classmethod
-    def blank(cls, layout: Layout, count: int, simd: str) -> Rows:
+    def blank(cls, layout: Layout, count: int, *simd: str) -> Rows:
         """Return rows whose numbers are to be written: they may be anything."""
         values = {name: np.empty((count, *slot.shape)) for name, slot in layout.slots.items()}
-        return cls(values, count, {}, simd)
+        return cls(values, count, {}, frozenset(simd))
 
     def part(self, start: int, stop: int) -> Rows:
         """Return some of them."""

@@ -67,7 +67,7 @@ class Store:
             whole = (slice(None),) * (values.ndim - 1)
             self._array(names[name])[block.region + whole] = shaped
         self._write_errors(block, rows)
-        known = {*str(self._group.attrs[_SETS]).split(", "), rows.simd} - {""}
+        known = {*str(self._group.attrs[_SETS]).split(", "), *rows.simd} - {""}
         if ", ".join(sorted(known)) != self._group.attrs[_SETS]:
             self._group.attrs[_SETS] = ", ".join(sorted(known))
         self._array("done")[self._places[block.start]] = True

@@ -172,16 +172,16 @@ def sweep(
             return _stored(question, grid, attrs, store, resume, raising, run)
         pilot = fly(question, grid, raising=raising)
         blocks = blocks_of(grid.shape, chunk_shape(grid.shape, pilot, run.workers))
-        found = Rows.blank(pilot.layout, grid.size, "")
+        found = Rows.blank(pilot.layout, grid.size)
         work = Work(question, grid, pilot.layout, raising, pilot.rows)
         left = np.ones(grid.size, dtype=bool)
-        seen = {pilot.rows.simd}
+        seen = set(pilot.rows.simd)
 
         def keep(block: Block, rows: Rows) -> None:
             start = block.stop - rows.size
             found.write(start, rows)
             left[start : block.stop] = False
-            seen.add(rows.simd)
+            seen.update(rows.simd)
 
         found.write(0, pilot.rows)
         left[: pilot.rows.size] = False

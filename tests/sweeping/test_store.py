@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -119,3 +120,41 @@ def test_chunks_without_a_sentence_are_read_as_those_that_zarr_writes(
         errors = xr.open_zarr(tmp_path / name, consolidated=False, chunks=None).error
         assert errors.shape == (3, 3)
         assert (errors == "").all()
+
+
+@pytest.fixture
+def another_set_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each block, and the first point, be computed by another instruction set."""
+    sets = iter("abcdefghijklm")
+    monkeypatch.setattr("pi2_fluid.sweeping.blocks._core", SimpleNamespace(simd=lambda: next(sets)))
+    monkeypatch.setattr(
+        "pi2_fluid.sweeping.sweep.fly",
+        lambda *given, **how: blocks.fly(*given, **how | NO_PATIENCE),
+    )
+
+
+NO_PATIENCE = {"patience": 0.0}
+
+
+@pytest.mark.usefixtures("another_set_each_time")
+def test_instruction_sets_of_all_workers_are_told() -> None:
+    assert sweep(LOOP, OVER, workers=1).attrs["instruction_sets"] == "a, b, c, d, e, f, g"
+
+
+@pytest.mark.usefixtures("another_set_each_time")
+def test_a_store_forgets_no_instruction_set(tmp_path: Path) -> None:
+    """Not that of the first points, which share a block with others, nor those of other calls."""
+
+    def interrupt(done: float, total: float) -> None:
+        if done >= 4:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "x.zarr"
+    with pytest.raises(KeyboardInterrupt):
+        pf.sweep(LOOP, OVER, progress=interrupt, workers=1, store=path)
+    half = xr.open_zarr(path, consolidated=False, chunks=None).attrs["instruction_sets"].split(", ")
+    assert half == list("abcd")[: len(half)]
+    assert len(half) >= 2
+    whole = sweep(LOOP, OVER, workers=1, store=path).attrs["instruction_sets"].split(", ")
+    assert set(half) < set(whole)
+    assert len(whole) > len(half) + 1
