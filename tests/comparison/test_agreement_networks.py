@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.agreement import run_all, tabulate
-from pi2_fluid.comparison.agreement.causes import Facts, FlowFacts, name_causes
+from pi2_fluid.comparison.agreement.causes import Facts, FlowFacts, _lost_before, name_causes
 from pi2_fluid.comparison.agreement.curves import delay_distribution
 from pi2_fluid.comparison.agreement.oscillation import read_oscillation
 from pi2_fluid.comparison.agreement.places import at_place, places_in
@@ -184,6 +185,23 @@ def test_a_cause_that_holds_at_one_link_of_a_route_says_where() -> None:
 def test_causes_that_only_networks_have(facts: Facts, said: str) -> None:
     assert said in name_causes(facts, "drop_fraction.a")
     assert said not in name_causes(facts, "delay_p99.a")
+
+
+def test_what_is_lost_before_a_link_is_a_part_of_what_would_have_arrived() -> None:
+    """Of 480 packets for b, 100 are dropped at a; what others lose there is no loss of b's."""
+    counted = {"arrivals": [[350.0, 300.0], [90.0, 0.0], [0.0, 80.0]]}
+    counted["drops"] = [[100.0, 7.0], [50.0, 0.0], [0.0, 9.0]]
+    packets = xr.Dataset(
+        {name: (("seed", "time", "flows", "link"), [[rows]]) for name, rows in counted.items()},
+        {"link": ["a", "b"]},
+    )
+    scenario = two_links()
+    first, second = places_in(scenario)
+    assert _lost_before(scenario, second, packets) == 100.0 / (100.0 + 300.0 + 80.0)
+    assert _lost_before(scenario, first, packets) == 0.0
+    assert _lost_before(scenario, second, 0.0 * packets) == 0.0
+    lost = packets.assign(arrivals=0.0 * packets["arrivals"])
+    assert _lost_before(scenario, second, lost) == 1.0
 
 
 @pytest.mark.slow

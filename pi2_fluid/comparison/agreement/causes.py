@@ -142,7 +142,7 @@ def gather_facts(
         {node.name: node.aqm for node in scenario.network.nodes},
         scenario.packet_size,
     )
-    arrived, lost = _lost_before(scenario, place, packets)
+    lost = _lost_before(scenario, place, packets)
     there = packets["active_flows"].mean(("seed", "time"))
     fluid, packets = (at_place(run, place) for run in (fluid, packets))
     here = at_place(of_packets, place)
@@ -179,7 +179,7 @@ def gather_facts(
         spare=_spare(aqm, packets, here),
         aims=isinstance(aqm, PiFamily) or aqm.acts_on == "arrivals",
         damping=damping,
-        lost=lost / max(1.0, arrived + lost),
+        lost=lost,
         acks=_acks(place, packets),
     )
 
@@ -218,10 +218,10 @@ def _flow_facts(
     )
 
 
-def _lost_before(scenario: Scenario, place: Place, packets: xarray.Dataset) -> tuple[float, float]:
-    """Return the packets that arrive at a link, and those dropped on their way to it."""
+def _lost_before(scenario: Scenario, place: Place, packets: xarray.Dataset) -> float:
+    """Return what part of the packets on their way to a link is dropped at those before it."""
     if not place.name:
-        return 0.0, 0.0
+        return 0.0
     arrived = packets["arrivals"].sum(("seed", "time"))
     dropped = packets["drops"].sum(("seed", "time"))
     lost = 0.0
@@ -229,7 +229,7 @@ def _lost_before(scenario: Scenario, place: Place, packets: xarray.Dataset) -> t
         route = list(scenario.flows[index].route or ())
         before = route[: route.index(place.name)]
         lost += float(dropped.isel(flows=index).sel(link=before).sum())
-    return float(arrived.sel(link=place.name).sum()), lost
+    return lost / max(1.0, lost + float(arrived.sel(link=place.name).sum()))
 
 
 def _acks(place: Place, packets: xarray.Dataset) -> float:
