@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pi2_fluid.deployment.counters import ONE_INSTANT
+from pi2_fluid.deployment.counters import ONE_INSTANT, observed_of
 from pi2_fluid.deployment.freebsd import judge_shapers
 from pi2_fluid.deployment.judging import Question, decide
 from pi2_fluid.deployment.paths import judge_path, longest_through, require_devices
 from pi2_fluid.deployment.readings import common_hz, readings
-from pi2_fluid.deployment.snapshots import Snapshots, last_snapshots, observed_of
 from pi2_fluid.deployment.strangers import Longest, Stranger, judge_stranger, unread
 from pi2_fluid.deployment.verdicts import Checked, Verdict
 from pi2_fluid.errors import DomainError, QuantityError, renamed, show_value
@@ -22,9 +21,8 @@ from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.tc import Qdisc
 from pi2_fluid.tc.block import Block
-from pi2_fluid.tc.blocks import blocks_of
-from pi2_fluid.tc.dummynet import shapers_of
 from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
+from pi2_fluid.tc.observing import Series, observe, series_of
 from pi2_fluid.tc.parsing import nothing_of_ours, require_hz
 from pi2_fluid.units import validate_choice, validate_number
 
@@ -152,9 +150,10 @@ def check(
     if hz is not None:
         require_hz(hz)
     generation = None if kernel is None else generation_of(kernel)
-    blocks, before = last_snapshots(block for block in blocks_of(text) if not block.gone)
-    shapers = list(shapers_of(text))
-    if not shapers and not any(block.kind or block.trouble for block in blocks):
+    reading = observe(text)
+    series = series_of(reading)
+    blocks = [each.last for each in series]
+    if not reading.shapers and not any(block.kind or block.trouble for block in blocks):
         raise nothing_of_ours(text, [])
     common = common_hz(block for block in blocks if block.ours)
     longest: dict[str, Longest] = {}
@@ -167,9 +166,9 @@ def check(
         mine = require_devices(network, blocks)
         laws = {dev: readings(one, hz, generation, common)[0].aqm for dev, one in mine.items()}
         longest = {dev: Longest(longest_through(network, laws, dev), True) for dev in mine}
-    known = _Known(hz, generation, common, longest, before)
-    verdicts, others, refusals = _judge_blocks(blocks, question, known)
-    shaped = judge_shapers(shapers, question)
+    known = _Known(hz, generation, common, longest)
+    verdicts, others, refusals = _judge_series(series, question, known)
+    shaped = judge_shapers(reading.shapers, question)
     verdicts += shaped[0]
     others += shaped[1]
     refusals += shaped[2]
@@ -181,22 +180,23 @@ def check(
         queues = {dev: placed[dev] for dev in longest if dev in placed}
         path = judge_path(network, queues, update)
     counted = any(one.observed for one in verdicts) or any(one.observed for one in others)
-    once = all(len(counters) == 1 for counters in before.values())
-    return Checked(verdicts, others, path, ONE_INSTANT if counted and once else "")
+    once = all(len(each.blocks) == 1 for each in series)
+    note = ONE_INSTANT if counted and once else ""
+    form = "" if reading.is_plain else reading.form
+    return Checked(verdicts, others, path, note, form)
 
 
 class _Known(NamedTuple):
-    """What is known of the kernel, of the paths through each device, and of earlier counters."""
+    """What is known of the kernel, and of the paths through each device."""
 
     hz: int | None
     generation: Generation | None
     common: tuple[int, ...]
     longest: dict[str, Longest]
-    before: Snapshots
 
 
-def _judge_blocks(
-    blocks: Sequence[Block], question: Question, known: _Known
+def _judge_series(
+    series: Sequence[Series], question: Question, known: _Known
 ) -> tuple[list[Verdict], list[Stranger], list[QuantityError | DomainError]]:
     """Return the verdicts, what is there besides, and why some could not be read or judged."""
     # Queues of many hardware queues are alike: each kind of them is judged once.
@@ -204,11 +204,12 @@ def _judge_blocks(
     verdicts: list[Verdict] = []
     others: list[Stranger] = []
     refusals: list[QuantityError | DomainError] = []
-    for block in blocks:
+    for each in series:
+        block, observed = each.last, observed_of(each)
         own = question._replace(longest=known.longest.get(block.dev or "", question.longest))
         if not block.ours and block.trouble is None:
             other = judge_stranger(block, own.longest, own.rate, own.senders)
-            others.append(other._replace(observed=observed_of(block, known.before)))
+            others.append(other._replace(observed=observed))
             continue
         if block.offloaded:
             others.append(unread(block, _OFFLOADED))
@@ -223,7 +224,7 @@ def _judge_blocks(
                 judged[alike] = decide(found, own)
             notes = _notes_on(block, found, known.generation)
             verdicts.append(replace(judged[alike], qdisc=_placed(judged[alike], found),
-                            observed=observed_of(block, known.before), _notes=notes))  # fmt: skip
+                            observed=observed, _notes=notes))  # fmt: skip
         except (QuantityError, DomainError) as error:
             refusals.append(error)
             others.append(unread(block, str(error)))

@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pi2_fluid.tc.statistics import MOMENTARY
+from pi2_fluid.tc.observing import Series
+from pi2_fluid.tc.options import KINDS
+from pi2_fluid.tc.statistics import MOMENTARY, STRANGERS
 
-__all__ = ["ONE_INSTANT", "Heard", "heard_of", "words_of"]
+__all__ = ["ONE_INSTANT", "Heard", "heard_of", "observed_of", "words_of"]
 
 ONE_INSTANT: Final = (
     "Counters are of all the time since a queue was made, and p, delay and backlog of one instant:"
@@ -83,6 +85,17 @@ class Heard:
     def most(self, name: str) -> float:
         """Return the largest value at a snapshot; 0 where it is not shown."""
         return max((float(one.get(name, 0.0)) for one in self.now), default=0.0)
+
+
+def observed_of(series: Series) -> tuple[str, ...]:
+    """Return what the counters of a queue say, see `words_of`; nothing where there are none."""
+    shown, block = series.statistics, series.last
+    if not shown or block.kind not in {*KINDS, *STRANGERS} or "packets" not in shown[-1]:
+        return ()
+    options = block.options if block.ours else block.words
+    marks = block.kind == "dualpi2" or bool(options.get("ecn", 0) != 0)
+    k = float(block.options.get("coupling_factor", 2.0))
+    return words_of(heard_of(block.kind, shown, marks=marks, k=k))
 
 
 def heard_of(

@@ -224,7 +224,9 @@ class Checked(list[Verdict]):
 
     In `others` there is a `Stranger` for each of the other queues, and for those that could not be
     read or judged. If a network was given, `path` is the `PathVerdict` of all of its queues
-    together, else None. `note` is what to know of counters, "" where none are shown.
+    together, else None. `note` is what to know of counters, "" where none are shown; `form` says
+    what was found in the text, as "2 devices (wan0, lan0), 2 instants of wan0", and is "" where
+    the queues themselves say it: of one output that names its devices.
 
     Examples
     --------
@@ -244,8 +246,10 @@ class Checked(list[Verdict]):
         others: list[Stranger],
         path: PathVerdict | None = None,
         note: str = "",
+        form: str = "",
     ) -> None:
         super().__init__(verdicts)
+        self.form = form
         self.note = note
         self.others = others
         self.path = path

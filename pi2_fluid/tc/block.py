@@ -17,9 +17,10 @@ __all__ = ["Block", "noting"]
 class Block:
     """A queue as printed.
 
-    `options` are those of the kinds of `KINDS`; of others there are the `words` of a line, or the
-    keys of an object, as they stand. `step_packets` is a step_thresh that counts packets, which no
-    law here has. `trouble` is why it cannot be read.
+    `dev` may be known from the text around it, and so may `namespace`; `order` is its place among
+    the queues of a text. `options` are those of the kinds of `KINDS`; of others there are the
+    `words` of a line, or the keys of an object, as they stand. `step_packets` is a step_thresh that
+    counts packets, which no law here has. `trouble` is why it cannot be read.
 
     Of one that is `proposed` the `options` are what tc would ask the kernel for, whole numbers of
     its units; `exact` is what stood behind those that were cut, and `named` what the line says.
@@ -28,6 +29,8 @@ class Block:
     kind: str
     handle: str
     dev: str | None = None
+    namespace: str | None = None
+    order: int = 0
     parent: str | None = None
     gone: bool = False
     offloaded: bool = False
@@ -44,6 +47,7 @@ class Block:
     def name(self) -> str:
         """What to call it in messages."""
         where = f" dev {self.dev}" if self.dev else ""
+        where += f" in {self.namespace}" if self.namespace else ""
         return f"{self.kind} {self.handle}{where}" if self.handle else f"{self.kind}{where}"
 
     @property

@@ -1,31 +1,21 @@
-"""The output of tc, taken apart: a block per queue, its options as printed and its statistics.
+"""What tc prints of a queue, taken apart: its options as printed and its statistics.
 
-Lines that ask tc for a queue stand among it, see `pi2_fluid.tc.proposals`.
-
-Both forms end in the same `Block`, whose options are words and numbers in tc's units.
+Text and JSON end in the same `Block`, whose options are words and numbers in tc's units. Where they
+stand in a text, `pi2_fluid.tc.observing` finds.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from typing import Any, Final
 
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.tc.block import Block, noting
 from pi2_fluid.tc.numbers import read_json, read_text
 from pi2_fluid.tc.options import NULL, OPTIONS, Number, Switch
-from pi2_fluid.tc.proposals import is_proposal, read_proposal
-from pi2_fluid.tc.statistics import (
-    STRANGERS,
-    from_json,
-    from_line,
-    strange_json,
-    strange_line,
-)
+from pi2_fluid.tc.statistics import from_json, from_line, strange_json, strange_line
 
-__all__ = ["blocks_of"]
+__all__ = ["add_line", "block_of_json", "block_of_words"]
 
 _HANDLE: Final = re.compile(r"[0-9a-f]{1,4}:")
 # What tc prints of any queue before its options: words with a value, and words alone.
@@ -36,58 +26,23 @@ _STEP_IN_PACKETS: Final = "step-thresh-pkts"
 _PACKETS: Final = re.compile(r"([0-9]{1,9})(?:p|pkt)")
 
 
-def blocks_of(text: str) -> Iterator[Block]:
-    """Yield what tc has printed of each queue.
-
-    What cannot be read of one of them is its `trouble`.
-
-    Raises
-    ------
-    QuantityError
-        If JSON cannot be read at all.
-    """
-    if text.lstrip()[:1] in {"[", "{"}:
-        yield from _json_blocks(text)
-        return
-    block: Block | None = None
-    for line in text.replace("\\\n", " ").splitlines():
-        words = line.split()
-        if words and words[0] in {"deleted", "qdisc"} and "qdisc" in words[:2]:
-            if block is not None:
-                yield block
-            block = _text_block(words)
-        elif line.lstrip().startswith("[{"):
-            yield from _json_blocks(line)
-        elif is_proposal(words):
-            if block is not None:
-                yield block
-                block = None
-            yield read_proposal(line)
-        elif block is not None and block.kind in STRANGERS and words:
-            block.statistics = (block.statistics or {}) | strange_line(
-                block.kind, words, block.name
-            )
-        elif block is not None and block.ours and words:
-            with noting(block):
-                found = from_line(block.kind, words, block.name)
-                if found:
-                    block.statistics = (block.statistics or {}) | found
-    if block is not None:
-        yield block
-
-
 # Text
 
 
-def _text_block(words: list[str]) -> Block:
+def block_of_words(
+    words: list[str], *, dev: str | None = None, namespace: str | None = None
+) -> Block:
+    """Return the queue of a line that tc prints; what cannot be read of it is its `trouble`.
+
+    `dev` and `namespace` are known from elsewhere.
+    """
     gone = words[0] == "deleted"
     kind, handle, *rest = [*words[1 + gone :], "", ""]
-    block = Block(kind=kind, handle=handle, gone=gone)
+    block = Block(kind=kind, handle=handle, gone=gone, dev=dev, namespace=namespace)
     rest = rest[: len(words) - 3 - gone] if len(words) > 3 + gone else []
-    if "dev" in rest[:-1]:
-        block.dev = rest[rest.index("dev") + 1]
     block.offloaded = "offloaded" in rest
     if not block.ours:
+        block.parent = _parent_of(rest)
         block.words = dict(zip(rest, [*rest[1:], ""], strict=False))
         return block
     with noting(block):
@@ -95,6 +50,24 @@ def _text_block(words: list[str]) -> Block:
         _read_words(block, rest)
         _require_all(block)
     return block
+
+
+def add_line(block: Block, words: list[str]) -> None:
+    """Read a line below a queue, which may be one of its counters."""
+    found: dict[str, Any] = {}
+    if not block.ours:
+        found = strange_line(block.kind, words, block.name)
+    else:
+        with noting(block):
+            found = from_line(block.kind, words, block.name)
+    if found:
+        block.statistics = (block.statistics or {}) | found
+
+
+def _parent_of(words: list[str]) -> str | None:
+    if "parent" in words[:-1]:
+        return words[words.index("parent") + 1]
+    return "root" if "root" in words else None
 
 
 def _require_handle(block: Block, given: object) -> None:
@@ -146,6 +119,11 @@ def _put(block: Block, word: str, value: float) -> None:
 
 def _require_all(block: Block) -> None:
     """Refuse what is cut off: tc prints every number, and of two words one."""
+    if not block.options:
+        raise QuantityError(
+            f"the options of {block.name} are not shown: this tc is older than {block.kind}, or the"
+            " line is cut off, so give the whole output of an iproute2 that knows it."
+        )
     for option in OPTIONS[block.kind]:
         if option.word in block.options:
             continue
@@ -173,32 +151,16 @@ def _unknown(block: Block, word: object) -> QuantityError:
 # JSON
 
 
-def _json_blocks(text: str) -> Iterator[Block]:
-    # What is logged again and again is one JSON text after another.
-    reader, at = json.JSONDecoder(), 0
-    text = text.strip()
-    while at < len(text):
-        try:
-            found, at = reader.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            reason = (
-                str(error) if isinstance(error, json.JSONDecodeError) else "no number or too deep"
-            )
-            raise QuantityError(
-                f"the JSON cannot be read ({reason}): give the whole output of `tc -j qdisc show`."
-            ) from None
-        at = len(text) - len(text[at:].lstrip())
-        for entry in found if isinstance(found, list) else [found]:
-            if isinstance(entry, dict) and isinstance(entry.get("kind"), str):
-                yield _json_block(entry)
-
-
-def _json_block(entry: dict[str, Any]) -> Block:
-    handle, parent, dev = (entry.get(key) for key in ("handle", "parent", "dev"))
+def block_of_json(
+    entry: dict[str, Any], *, dev: str | None = None, namespace: str | None = None
+) -> Block:
+    """Return the queue of an object that tc prints, as `block_of_words` does of a line."""
+    handle, parent = (entry.get(key) for key in ("handle", "parent"))
     block = Block(
         kind=entry["kind"],
         handle=handle if isinstance(handle, str) else "",
-        dev=dev if isinstance(dev, str) else None,
+        dev=dev,
+        namespace=namespace,
         parent="root" if entry.get("root") is True else parent if isinstance(parent, str) else None,
         gone=entry.get("deleted") is True,
         offloaded=entry.get("offloaded") is True,
@@ -206,8 +168,7 @@ def _json_block(entry: dict[str, Any]) -> Block:
     options = entry.get("options")
     if not block.ours:
         block.words = options if isinstance(options, dict) else {}
-        if block.kind in STRANGERS:
-            block.statistics = strange_json(block.kind, entry)
+        block.statistics = strange_json(block.kind, entry)
         return block
     with noting(block):
         _require_handle(block, handle)

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.tc.block import Block
-from pi2_fluid.tc.blocks import blocks_of
 from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
 from pi2_fluid.tc.numbers import asked_for
+from pi2_fluid.tc.observing import observe
 from pi2_fluid.tc.options import KINDS, OPTIONS, Switch
 from pi2_fluid.tc.qdisc import Qdisc, build
 
@@ -45,7 +45,8 @@ def parse(text: str, *, hz: int = 1000, kernel: str | None = None) -> Found:
     text : str
         The output of ``tc qdisc show``, with any of ``-s``, ``-d`` and ``-j``. Times in text have
         three digits; in JSON they are exact. Also lines that ask for a queue, ``tc qdisc replace``,
-        ``add`` or ``change``: they are read as tc reads them, and are `proposed`.
+        ``add`` or ``change``: they are read as tc reads them, and are `proposed`. Sessions,
+        scripts, logs and mail may be around both: they say the device where tc does not.
     hz : int
         The kernel's ticks per second (CONFIG_HZ): 100, 250, 300 or 1000. PIE's update interval is
         a number of them.
@@ -56,7 +57,7 @@ def parse(text: str, *, hz: int = 1000, kernel: str | None = None) -> Found:
     Returns
     -------
     Found
-        A list of `Qdisc`; its `foreign` lists the queues of other kinds.
+        A list of `Qdisc`, in the order of the text; its `foreign` lists the queues of other kinds.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def parse(text: str, *, hz: int = 1000, kernel: str | None = None) -> Found:
     generation = NEWEST if kernel is None else generation_of(kernel)
     queues: list[Qdisc] = []
     foreign: list[str] = []
-    for block in blocks_of(text):
+    for block in observe(text).blocks:
         if block.ours or block.trouble is not None:
             _require_law(block)
             queues.append(installed(block, hz, generation))

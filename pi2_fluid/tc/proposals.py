@@ -7,8 +7,7 @@ Source: iproute2 7.3, tc/tc_qdisc.c, tc/q_pie.c, q_fq_pie.c, q_dualpi2.c.
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pi2_fluid.errors import QuantityError, show_value, suggest
@@ -17,10 +16,8 @@ from pi2_fluid.tc.block import Block, noting
 from pi2_fluid.tc.options import KINDS, OPTIONS, Number, Switch, defaults, memory_of
 from pi2_fluid.tc.round_trips import TYPICAL, of_round_trips
 
-__all__ = ["is_proposal", "read_proposal"]
+__all__ = ["read_proposal"]
 
-_VERBS: Final = ("add", "change", "replace", "link")
-_BEFORE: Final = {"sudo", "doas", "$", "#"}  # what may stand before tc in a log or a script
 #: Words of tc before the kind, by how many arguments they have.
 _PLACES: Final = {
     "dev": 1,
@@ -30,6 +27,8 @@ _PLACES: Final = {
     "ingress_block": 1,
     "egress_block": 1,
     "estimator": 2,
+    "stab": 0,
+    **dict.fromkeys(("mtu", "mpu", "tsize", "overhead", "linklayer"), 1),  # behind stab
 }
 _ROUND_TRIPS: Final = ("max_rtt", "typical_rtt")
 #: What turns a switch off and on where that is not what tc prints.
@@ -41,50 +40,26 @@ _OFF_AND_ON: Final = {
 _MTU: Final = 1500
 
 
-def is_proposal(words: list[str]) -> bool:
-    """Say whether the words of a line ask tc for a queue.
+def read_proposal(words: Sequence[str], namespace: str | None = None) -> Block:
+    """Return the queue that a line asks for, given as its words behind ``tc qdisc add``.
+
+    What cannot be read of it is its `trouble`.
 
     Examples
     --------
-    >>> is_proposal("tc qdisc replace dev eth0 root pie".split())
-    True
-    >>> is_proposal("tc qdisc del dev eth0 root".split())
-    False
+    >>> read_proposal("dev eth0 root pie limit 200".split()).options["limit"]
+    200.0
     """
-    return bool(_after_verb(words))
-
-
-def read_proposal(line: str) -> Block:
-    """Return the queue that a line asks for; what cannot be read of it is its `trouble`."""
-    try:
-        words = shlex.split(line, comments=False)
-    except ValueError:
-        words = line.split()
-    rest = iter(_after_verb(words) or ())
-    block = Block(kind="", handle="", proposed=True)
+    rest = iter(words)
+    block = Block(kind="", handle="", namespace=namespace, proposed=True)
     with noting(block):
         _read_place(block, rest)
         if block.ours:
             _read_options(block, list(rest))
         else:
-            block.words = dict.fromkeys(rest, "")
+            options = list(rest)
+            block.words = dict(zip(options, [*options[1:], ""], strict=False))
     return block
-
-
-def _after_verb(words: list[str]) -> list[str]:
-    """Return what stands behind the verb of such a line; nothing of other lines."""
-    at = 0
-    while at < len(words) and words[at] in _BEFORE:
-        at += 1
-    if words[at : at + 1] not in (["tc"], ["/sbin/tc"], ["/usr/sbin/tc"]):
-        return []
-    at += 1
-    while at < len(words) and words[at].startswith("-"):
-        at += 1
-    named = words[at : at + 2]
-    if len(named) < 2 or named[0] != "qdisc" or named[1] not in _VERBS:
-        return []
-    return [*words[at + 2 :], ""] if words[at + 2 :] == [] else words[at + 2 :]
 
 
 def _read_place(block: Block, words: Iterator[str]) -> None:

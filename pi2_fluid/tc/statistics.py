@@ -21,7 +21,8 @@ MOMENTARY: Final = frozenset(
     {"backlog", "qlen", "prob", "delay", "delay_c", "delay_l", "avg_dq_rate", "maxq", "credit"}
     | {"memory_used", "max_memory_used", "memory_limit"}
 )
-#: Of queues whose law is not read: the counters that tc prints as a word and a whole number.
+#: Of queues whose law is not read: the counters that tc prints as a word and a whole number, beside
+#: those that all queues have.
 STRANGERS: Final = {
     "codel": ("ecn_mark", "drop_overlimit"),
     "fq_codel": ("drop_overlimit", "new_flow_count", "ecn_mark", "ce_mark", "drop_overmemory"),
@@ -122,21 +123,21 @@ def _read(template: list[str], words: list[str], queue: str) -> dict[str, Any]:
 
 
 def strange_line(kind: str, words: list[str], queue: str) -> dict[str, Any]:
-    """Read a line below a queue of `STRANGERS`; nothing of what is not known."""
+    """Read a line below a queue whose law is not read; nothing of what is not known."""
     try:
         found = _from_templates(_COMMON, words, queue)
     except QuantityError:
         return {}
-    names = STRANGERS[kind]
+    names = STRANGERS.get(kind, ())
     return found | {
         name: int(text) for name, text in pairwise(words) if name in names and text.isdecimal()
     }
 
 
 def strange_json(kind: str, entry: dict[str, Any]) -> dict[str, Any] | None:
-    """Read what ``-s`` adds to the object of a queue of `STRANGERS`; None if there is nothing."""
+    """Read what ``-s`` adds to the object of a queue whose law is not read; None if nothing."""
     names = ("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen")
-    found = {name: entry.get(name) for name in (*names, *STRANGERS[kind])}
+    found = {name: entry.get(name) for name in (*names, *STRANGERS.get(kind, ()))}
     counted = {name: value for name, value in found.items() if type(value) is int}
     return counted if "packets" in counted else None
 

@@ -65,10 +65,10 @@ def quick(monkeypatch):
 def test_the_kernel_that_showed_it_is_among_the_readings(hz, us):
     """Whatever was asked of whatever kernel: it is one of those, and all of them show the same."""
     from pi2_fluid.deployment.readings import common_hz, readings
-    from pi2_fluid.tc.blocks import blocks_of
+    from pi2_fluid.tc.observing import observe
 
     queue = install(pf.Pie(update_interval=us / 1e6), "pie", hz=hz)
-    (block,) = blocks_of(show(queue))
+    (block,) = observe(show(queue)).blocks
     found = readings(block, None, None, common_hz([block]))
     assert hz in [one.hz for one in found]
     assert queue.aqm.update_interval in [one.aqm.update_interval for one in found]

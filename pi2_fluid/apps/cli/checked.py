@@ -36,6 +36,8 @@ _BEYOND: Final = 200.0  # dB or degrees: more is nothing that one could leave
 def print_checked(found: Checked, who: str) -> None:
     """Print what `check` has found; `who` names the senders."""
     console = make_console()
+    if found.form:
+        console.print(f"read: {_printable(found.form)}\n")
     alike: dict[Any, list[Verdict]] = {}
     for one in found:
         key = (one.qdisc.kind, one.qdisc.dev, *one.qdisc.asked.values(), one.verdict, one.note)
@@ -46,12 +48,12 @@ def print_checked(found: Checked, who: str) -> None:
         _print_path(console, found.path)
     for other in found.others:
         if other.text:
-            console.print(f"{_printable(other.name)}: {_printable(other.text)}")
+            console.print(f"{_printable(_before_colon(other.name))}: {_printable(other.text)}")
             for line in other.observed:
                 console.print(f"  counters: {line}")
     silent = [other.name for other in found.others if not other.text]
     if silent:
-        console.print(f"Not judged: {_printable(', '.join(silent))}.")
+        console.print(f"Not judged: {_printable(', '.join(dict.fromkeys(silent)))}.")
     notes = dict.fromkeys(note for one in found for note in one.notes)
     notes |= {found.note: None} if found.note else {}
     for note in notes | dict.fromkeys(() if found.path is None else found.path.notes):
@@ -111,7 +113,7 @@ def _counted(group: list[Verdict]) -> list[str]:
         for line in one.observed:
             said.setdefault(line, []).append(one.qdisc.parent or "root")
     return [
-        line if len(who) == len(group) else f"{_printable(', '.join(who[:_NAMED]))}: {line}"
+        line if len(who) == len(group) else f"at {_printable(', '.join(who[:_NAMED]))}, {line}"
         for line, who in said.items()
     ]
 
@@ -304,6 +306,11 @@ def _rate(rate: float) -> str:
 
 def _ms(seconds: SupportsFloat) -> str:
     return f"{1e3 * float(seconds):.4g} ms"
+
+
+def _before_colon(name: str) -> str:
+    """Return a name before a colon, of which a handle at its end has one already."""
+    return name.removesuffix(":")
 
 
 def _printable(text: str) -> str:

@@ -123,6 +123,7 @@ def check(
                 "foreign": found.foreign,
                 "others": [one._asdict() for one in found.others],
                 "path": None if found.path is None else _path_to_dict(found.path),
+                "read": found.form,
             }
         )
     else:
@@ -231,7 +232,8 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " queue that is no PI, among them RED and what could not be read), path (null without"
             " --network: shown, bottlenecks, verdict, of which model, margins of all together,"
             " each: those of each queue while the others stay as they are, factor of alpha and"
-            " beta that leaves 6 dB and 30 deg, p and rtt of each class, notes). What is infinite"
+            " beta that leaves 6 dB and 30 deg, p and rtt of each class, notes), read (what was"
+            " found in the text; empty of one output that names its devices). What is infinite"
             ' is the text "inf" or "-inf".\n\n'
             "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided, also where a queue"
             " could not be read or judged, or there is none with a loop; 2 if nothing can be read."
