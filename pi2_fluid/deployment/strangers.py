@@ -33,10 +33,6 @@ NO_LOOP: Final = {
 }
 #: Why a queue that is proposed is not judged.
 _UNBUILT: Final = {
-    "red": (
-        "what tc makes of avpkt, burst and bandwidth shows once RED runs: give the output of"
-        " `tc -d qdisc show`."
-    ),
     "pi2": (
         "no tc of Linux has this kind: propose dualpi2, which runs the same controller, with a"
         " second queue for L4S."
@@ -97,7 +93,7 @@ def judge_stranger(
     block: Block, longest: Longest, rate: float | None, senders: Sequence[Sender]
 ) -> Stranger:
     """Return what can be said of a queue of another kind; `rate` is the link's (bit/s)."""
-    if block.proposed and block.kind in {"pi2", "red"}:
+    if block.proposed and block.kind in _UNBUILT:
         return unread(block, _UNBUILT[block.kind])
     if block.kind != "red":
         return Stranger(block.name, block.kind, None, NO_LOOP.get(block.kind, ""))

@@ -1,26 +1,30 @@
 """Numbers as tc reads them from its arguments, which are others than those it prints.
 
-A bare time is in microseconds, a whole number may be hexadecimal, sizes have binary prefixes.
+A bare time is in microseconds, a bare rate in bit/s, a whole number may be hexadecimal, sizes have
+binary prefixes. What tc takes without a word to make something else of it is refused, and said.
 
-Source: iproute2 7.3, lib/utils.c, tc/tc_util.c, tc/q_dualpi2.c.
+Source: iproute2 7.3, lib/utils.c, tc/tc_util.c, tc/q_dualpi2.c; `tools/tc_oracle.py` asks a tc.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.kernel.gains import single
+from pi2_fluid.tc.kernel import time_text
+from pi2_fluid.tc.numerals import read_real, read_whole
 from pi2_fluid.tc.options import Number
 
 __all__ = ["as_microseconds", "as_packets", "read_argument"]
 
-_REAL: Final = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)((?:[eE][+-]?[0-9]{1,3})?)(.*)")
-_WHOLE: Final = re.compile(r"0[xX][0-9a-fA-F]{1,16}|0[0-7]{1,20}|0|[1-9][0-9]{0,19}")
-_DECIMAL: Final = re.compile(r"[0-9]{1,20}")
 _LARGEST_READ: Final = 2.0**24  # Hz: beyond all that a kernel takes
-_PACKETS: Final = re.compile(r"([0-9]{1,10})(?:p|pkts?|packets?)")
+_WORD: Final = 2**32
+_LONG: Final = 2**64
+_BYTE: Final = 255
+_PACKETS: Final = re.compile(r"(.*?[0-9])(?:p|pkts?|packets?)", re.DOTALL)
 _TIMES: Final = {
     "": 1.0,
     **dict.fromkeys(("us", "usec", "usecs"), 1.0),
@@ -36,40 +40,59 @@ _SIZES: Final = {
     "mbit": 2.0**20 / 8,
     "gbit": 2.0**30 / 8,
 }
+#: Bytes per second.
+_RATES: Final = {"": 0.125, "bit": 0.125, "bps": 1.0} | {
+    f"{prefix}{binary}{unit}": size * base**power
+    for unit, size in (("bit", 0.125), ("bps", 1.0))
+    for binary, base in (("", 1e3), ("i", 2.0**10))
+    for power, prefix in enumerate("kmgt", 1)
+}
 #: What one gives, by how tc counts it.
 _GIVE: Final = {
     "time": "a time such as 15ms",
     "size": "a size in bytes, such as 1514 or 32mb",
+    "rate": "a rate such as 10mbit",
     "percent": "a percentage such as 10%",
     "hertz": "a number of Hz such as 0.16",
+    "probability": "a probability such as 0.02",
 }
-#: The queues whose plain whole numbers tc reads as decimal ones only.
-_DECIMAL_ONLY: Final = {"dualpi2": ("limit", "memlimit", "min_qlen_step")}
+#: The words for a real number of each of them, by what they stand for.
+_UNITS: Final = {
+    "time": _TIMES,
+    "size": _SIZES,
+    "rate": _RATES,
+    "percent": {"": 1.0, "%": 1.0},
+    "hertz": {"": 1.0},
+    "probability": {"": 1.0},
+}
 
 
-def read_argument(kind: str, option: Number, text: str, name: str) -> tuple[int, float | None]:
+def read_argument(option: Number, text: str, name: str) -> tuple[int, float | None]:
     """Return what tc asks the kernel for in an option's units, and what stood behind it if cut.
 
     Raises
     ------
     QuantityError
-        If tc cannot read it, or tc or the kernel refuses it.
+        If tc cannot read it, if tc or the kernel refuses it, or if tc makes something else of it.
     """
     unit, exact = option.unit, None
     if unit.name == "time":
         number = as_microseconds(text, name)
     elif unit.name == "hertz":
-        exact = _scaled(text, {"": 1.0}, name, _GIVE["hertz"])
+        exact = _scaled(text, "hertz", name)
         number = int(single(min(exact, _LARGEST_READ)) * unit.per_si)
+    elif unit.name == "probability":
+        exact = _scaled(text, "probability", name)
+        number = int(min(exact, 2.0) * unit.per_si)
     elif unit.name == "percent":
-        number = round(_scaled(text, {"": 1.0, "%": 1.0}, name, _GIVE["percent"]))
-    elif unit.name == "size":
-        number = int(_scaled(text, _SIZES, name, _GIVE["size"]))
+        number = round(_scaled(text, "percent", name))
+    elif unit.name in {"size", "rate"}:
+        number = int(min(_scaled(text, unit.name, name), float(_LONG)))
+    elif unit.name == "pair":
+        number = _pair(text, name)
     else:
-        decimal = option.word in _DECIMAL_ONLY.get(kind, ())
-        number = _whole(text, name, decimal=decimal)
-    # A 0 is for tc what was not asked for, but for gains and shares that it passes on.
-    if number not in unit.numbers and not (number == 0 and _is_nothing(kind, option)):
+        number = _whole(option, text, name)
+    if number not in unit.numbers and (number != 0 or option.passes_zero):
         raise QuantityError(
             f"{name} = {show_value(text)} is outside what tc and the kernel take:"
             f" give {_range(option)}."
@@ -83,50 +106,97 @@ def as_microseconds(text: str, name: str) -> int:
     Raises
     ------
     QuantityError
-        If tc cannot read it, or it does not fit into 32 bits.
+        If tc cannot read it, or it does not fit into 32 bits: what tc makes of it then depends on
+        the processor.
     """
-    us = int(_scaled(text, _TIMES, name, "a time such as 15ms (a bare number is microseconds)"))
-    if us >= 2**32:
-        raise QuantityError(f"{name} = {show_value(text)} is longer than the 4294s that tc takes.")
-    return us
+    us = _scaled(text, "time", name)
+    if not us < _WORD:
+        left = int(us) % _WORD if us < _LONG // 2 else 0
+        what = "no number" if math.isnan(us) else "beyond the 4294s that tc counts"
+        made = time_text(left) if left else "0, which asks for nothing,"
+        raise QuantityError(
+            f"{name} = {show_value(text)} is {what}, of which tc makes {made} on x86: give a time"
+            " such as 15ms."
+        )
+    return int(us)
 
 
 def as_packets(text: str) -> int | None:
-    """Return a number of packets, as of a step_thresh; None if it is none."""
+    """Return a number of packets, as of a step_thresh; None if it is none.
+
+    Examples
+    --------
+    >>> as_packets("3packets"), as_packets("3 p"), as_packets("3")
+    (3, None, None)
+    """
     match = _PACKETS.fullmatch(text)
-    return None if match is None else int(match[1])
-
-
-def _is_nothing(kind: str, option: Number) -> bool:
-    return kind != "dualpi2" or option.unit.name == "time" or option.word in {"limit", "memlimit"}
+    number = None if match is None else read_whole(match[1], 10)
+    return number if number is not None and number < _WORD else None
 
 
 def _range(option: Number) -> str:
     unit = option.unit
     if unit.name == "time":
-        return "a time from 1us to 4.29s"
+        return f"a time from 1us to {unit.high / 1e6:.6g}s"
     if unit.name == "hertz":
         return f"1/{unit.per_si} to {unit.high // unit.per_si} Hz"
     if unit.name == "percent":
         return f"{unit.low}% to {unit.high}%"
+    if unit.name in {"size", "rate"}:
+        per = " per second" * (unit.name == "rate")
+        return f"{unit.low} to {unit.high} bytes{per}"
     return f"a whole number in [{unit.low}, {unit.high}]"
 
 
-def _scaled(text: str, units: dict[str, float], name: str, give: str) -> float:
-    match = _REAL.fullmatch(text)
-    if match is None or match[3].lower() not in units:
+def _scaled(text: str, unit: str, name: str) -> float:
+    """Return a real number in what tc counts that unit in.
+
+    Raises
+    ------
+    QuantityError
+        If there is none, or not from 0 on.
+    """
+    give = _GIVE[unit] + " (a bare number is microseconds)" * (unit == "time")
+    number, rest = read_real(text) or (0.0, text or "nothing")
+    if rest and unit == "probability":  # after which tc does not look
+        raise QuantityError(
+            f"{name} = {show_value(text)} is {number:g} for tc, which passes over what follows:"
+            f" give {give}."
+        )
+    factor = _UNITS[unit].get(rest.lower())
+    if factor is None:
         raise QuantityError(f"{name} = {show_value(text)} is nothing that tc reads: give {give}.")
-    value = float(match[1] + match[2]) * units[match[3].lower()]
-    if value > 2.0**64:
-        raise QuantityError(f"{name} = {show_value(text)} is more than tc can hold: give {give}.")
-    return value
+    if math.isnan(number) and unit != "time":
+        raise QuantityError(
+            f"{name} = {show_value(text)} is no number, of which a tc that takes it makes what its"
+            f" processor does: give {give}."
+        )
+    if number < 0.0:
+        raise QuantityError(
+            f"{name} = {show_value(text)} is negative, which the tc of today refuses and older ones"
+            f" make a large number of: give {give}."
+        )
+    return number * factor
 
 
-def _whole(text: str, name: str, *, decimal: bool) -> int:
-    if not (_DECIMAL if decimal else _WHOLE).fullmatch(text):
+def _pair(text: str, name: str) -> int:
+    value, _, mask = text.partition("/")
+    read = [read_whole(part) for part in (value, mask)]
+    if any(part is None or part > _BYTE for part in read):
+        raise QuantityError(
+            f"{name} = {show_value(text)} is no byte with a mask, which tc asks for: give one such"
+            " as 0x1/0x3."
+        )
+    return sum((part or 0) << shift for part, shift in zip(read, (8, 0), strict=True))
+
+
+def _whole(option: Number, text: str, name: str) -> int:
+    number = read_whole(text, option.base)
+    if not text:
+        raise QuantityError(f"{name} is empty, which tc refuses or takes for 0: give a number.")
+    if number is None:
         raise QuantityError(
             f"{name} = {show_value(text)} is no whole number, which tc asks for: give one, without"
             " a unit."
         )
-    octal = not decimal and len(text) > 1 and text[0] == "0" and text[1] not in "xX"
-    return int(text, 8 if octal else 10 if decimal else 0)
+    return number - _LONG if option.unit.low < 0 and number >= _LONG // 2 else number

@@ -15,6 +15,7 @@ from typing import Any, Final
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.kernel.qdiscs import MOST_FLOWS, MOST_QUANTUM
 from pi2_fluid.laws.kernel.units import PACKETS, told_to_tc
 from pi2_fluid.records.unit import Unit
 
@@ -23,13 +24,19 @@ __all__ = ["KINDS", "LAWS", "OPTIONS", "Number", "Switch", "defaults", "in_si", 
 
 @dataclass(frozen=True, kw_only=True)
 class Number:
-    """An option with a number, which tc shows always, but for what only some trees of it know."""
+    """An option with a number, which tc shows always, but for what only some trees of it know.
+
+    `base` is that in which tc reads a whole number, see `pi2_fluid.tc.numerals.read_whole`; a 0 is
+    for tc what was not asked for, unless it `passes_zero` on to the kernel.
+    """
 
     word: str
     key: str
     unit: Unit
     default: int
     everywhere: bool = True
+    base: int = 0
+    passes_zero: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,15 +62,31 @@ _HEADER: Final = 14  # bytes, of Ethernet, which count
 #: The law that the kernel runs in each kind of queue.
 LAWS: Final[dict[str, type[PiFamily]]] = {"pie": Pie, "fq_pie": Pie, "dualpi2": DualPi2}
 
-_COUNT: Final = Unit(name="count")
+_FLOWS: Final = Unit(name="count", high=MOST_FLOWS)
+_UP_TO_99: Final = Unit(name="count", high=99)  # by tc, though 100 % would be no other than any
 _BYTES: Final = Unit(name="bytes")
 _SIZE: Final = Unit(name="size")  # with a binary prefix
+_QUANTUM: Final = Unit(name="size", high=MOST_QUANTUM)
 
 
-def _number(law: type[PiFamily], word: str, key: str = "", *, everywhere: bool = True) -> Number:
+def _number(
+    law: type[PiFamily],
+    word: str,
+    key: str = "",
+    *,
+    everywhere: bool = True,
+    base: int = 0,
+    passes_zero: bool = False,
+) -> Number:
     told = told_to_tc(law)[word]
     return Number(
-        word=word, key=key or word, unit=told.unit, default=told.default, everywhere=everywhere
+        word=word,
+        key=key or word,
+        unit=told.unit,
+        default=told.default,
+        everywhere=everywhere,
+        base=base,
+        passes_zero=passes_zero,
     )
 
 
@@ -93,22 +116,30 @@ OPTIONS: Final[dict[str, tuple[Number | Switch, ...]]] = {
     "pie": (Number(word="limit", key="limit", unit=PACKETS, default=1000), *_LAW, *_FLAGS),
     "fq_pie": (
         Number(word="limit", key="limit", unit=PACKETS, default=10240),
-        Number(word="flows", key="flows", unit=_COUNT, default=1024),
+        Number(word="flows", key="flows", unit=_FLOWS, default=1024),
         *_LAW,
-        Number(word="quantum", key="quantum", unit=_SIZE, default=1514),
+        Number(word="quantum", key="quantum", unit=_QUANTUM, default=1514),
         Number(word="memory_limit", key="memory_limit", unit=_SIZE, default=32 << 20),
-        Number(word="ecn_prob", key="ecn_prob", unit=_COUNT, default=10),
+        Number(word="ecn_prob", key="ecn_prob", unit=_UP_TO_99, default=10),
         *_FLAGS,
     ),
     "dualpi2": (
-        Number(word="limit", key="limit", unit=PACKETS, default=10_000),
+        Number(word="limit", key="limit", unit=PACKETS, default=10_000, base=10),
         Number(
-            word="memlimit", key="memory-limit", unit=_BYTES, default=30_280_000, everywhere=False
+            word="memlimit",
+            key="memory-limit",
+            unit=_BYTES,
+            default=30_280_000,
+            everywhere=False,
+            base=10,
         ),
-        *(_number(DualPi2, word) for word in ("target", "tupdate", "alpha", "beta")),
+        *(_number(DualPi2, word) for word in ("target", "tupdate")),
+        *(_number(DualPi2, word, passes_zero=True) for word in ("alpha", "beta")),
         _number(DualPi2, "step_thresh", "step-thresh-us"),
-        _number(DualPi2, "min_qlen_step", "min-qlen-step", everywhere=False),
-        _number(DualPi2, "coupling_factor", "coupling"),
+        _number(
+            DualPi2, "min_qlen_step", "min-qlen-step", everywhere=False, base=10, passes_zero=True
+        ),
+        _number(DualPi2, "coupling_factor", "coupling", passes_zero=True),
         _switch(
             DualPi2,
             "drop_on_overload",
@@ -123,7 +154,7 @@ OPTIONS: Final[dict[str, tuple[Number | Switch, ...]]] = {
             words=("drop_dequeue", "drop_enqueue"),
             values=("drop-dequeue", "drop-enqueue"),
         ),
-        _number(DualPi2, "classic_protection", "c-protection"),
+        _number(DualPi2, "classic_protection", "c-protection", passes_zero=True),
         Switch(
             word="any_ect",
             key="ecn-mask",

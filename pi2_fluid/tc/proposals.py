@@ -1,6 +1,7 @@
 """Lines that ask tc for a queue, ``tc qdisc replace ...``, read as tc would read them.
 
-What a line does not name is the kernel's default, as where no queue of its kind runs yet.
+What a line does not name is the kernel's default, as where no queue of its kind runs yet. Of kinds
+whose law is not read it is known what tc takes, and of RED what it makes of it.
 
 Source: iproute2 7.3, tc/tc_qdisc.c, tc/q_pie.c, q_fq_pie.c, q_dualpi2.c.
 """
@@ -13,7 +14,9 @@ from typing import Final
 from pi2_fluid.errors import QuantityError, show_value, suggest
 from pi2_fluid.tc.arguments import as_microseconds, as_packets, read_argument
 from pi2_fluid.tc.block import Block, noting
+from pi2_fluid.tc.foreign import FOREIGN, ONCE
 from pi2_fluid.tc.options import KINDS, OPTIONS, Number, Switch, defaults, memory_of
+from pi2_fluid.tc.red import red_as_shown
 from pi2_fluid.tc.round_trips import TYPICAL, of_round_trips
 
 __all__ = ["read_proposal"]
@@ -37,6 +40,7 @@ _OFF_AND_ON: Final = {
     "bytemode": ("nobytemode", "bytemode"),
     "dq_rate_estimator": ("no_dq_rate_estimator", "dq_rate_estimator"),
 }
+_EVENTS: Final = ("early_drop", "mark")
 _MTU: Final = 1500
 
 
@@ -54,7 +58,7 @@ def read_proposal(words: Sequence[str], namespace: str | None = None) -> Block:
     block = Block(kind="", handle="", namespace=namespace, proposed=True)
     with noting(block):
         _read_place(block, rest)
-        if block.ours:
+        if block.kind in OPTIONS or block.kind in FOREIGN:
             _read_options(block, list(rest))
         else:
             options = list(rest)
@@ -99,60 +103,102 @@ def _read_options(block: Block, given: list[str]) -> None:
         If tc or the kernel would refuse one of them.
     """
     kind = block.kind
-    numbers = {option.word: option for option in OPTIONS[kind] if isinstance(option, Number)}
-    switches = _switches(kind)
-    round_trips = _ROUND_TRIPS if kind == "dualpi2" else ()
-    asked: dict[str, int] = {}
-    trips: dict[str, str] = {}
-    rest = iter(given)
-    for word in rest:
-        name = f"{word} of {block.name}"
-        if word in switches:
-            option, state = switches[word]
-            asked[option.word] = state
-            continue
-        if word not in numbers and word not in round_trips:
-            known = [*numbers, *switches, *round_trips]
-            raise QuantityError(
-                f"{show_value(word)} is no word of tc for {kind}: give {suggest(word, known)}."
-            )
-        text = next(rest, "")
-        if not text:
-            raise QuantityError(f"{name} has no value: give one behind it.")
-        if word in round_trips:
-            trips[word] = text
-        elif word == "step_thresh" and (packets := as_packets(text)) is not None:
-            block.step_packets = packets
-        else:
-            number, exact = read_argument(kind, numbers[word], text, name)
-            asked |= {word: number}
-            block.exact |= {} if exact is None else {word: exact}
-    if trips:
-        units, exact_gains = _of_trips(trips, block)
-        asked |= units  # tc ignores the four where round-trip times are given
+    asked = _Asked(kind, given, block.name)
+    block.exact = dict(asked.exact)
+    if not block.ours:
+        block.words = dict(asked.units)
+        if kind == "red":
+            block.words = red_as_shown(asked.units, asked.exact.get("probability"), block.name)
+        return
+    units = dict(asked.units)
+    if asked.trips:
+        made, exact_gains = _of_trips(asked.trips, block.name)
+        units |= made  # tc ignores the four where round-trip times are given
         block.exact |= exact_gains
-    block.options = _with_defaults(kind, asked)
-    block.named = frozenset(asked)
+    block.step_packets = asked.step_packets
+    block.options = _with_defaults(kind, units)
+    block.named = frozenset(units)
 
 
-def _switches(kind: str) -> dict[str, tuple[Switch, int]]:
+class _Asked:
+    """What the words of a line ask for, of any kind that is known."""
+
+    def __init__(self, kind: str, given: list[str], block: str) -> None:
+        options = OPTIONS[kind] if kind in OPTIONS else FOREIGN[kind]
+        self.numbers = {option.word: option for option in options if isinstance(option, Number)}
+        self.units: dict[str, int] = {}
+        self.exact: dict[str, float] = {}
+        self.trips: dict[str, str] = {}
+        self.step_packets: int | None = None
+        switches = _switches(options)
+        round_trips = _ROUND_TRIPS if kind == "dualpi2" else ()
+        once: list[str] = []
+        rest = iter(given)
+        for word in rest:
+            if word in ONCE.get(kind, ()):
+                once.append(word)
+            if len(once) > 1:
+                raise QuantityError(
+                    f"{block} has {once[0]} and {once[1]}, of which tc takes one: leave one out."
+                )
+            if word in switches:
+                option, state = switches[word]
+                self.units[option.word] = state
+                continue
+            if word not in self.numbers and word not in round_trips:
+                known = [*self.numbers, *switches, *round_trips]
+                raise QuantityError(
+                    f"{show_value(word)} is no word of tc for {kind}: give {suggest(word, known)}."
+                )
+            name, text = f"{word} of {block}", next(rest, None)
+            if text is None:
+                raise QuantityError(f"{name} has no value: give one behind it.")
+            if word in round_trips:
+                self.trips[word] = text
+            elif word == "qevent":
+                text = _block_of(name, [text, *(next(rest, "") for _ in range(2))])
+                self._read(word, text, name)
+            elif word == "step_thresh" and (packets := as_packets(text)) is not None:
+                self.step_packets = packets
+            else:
+                self._read(word, text, name)
+
+    def _read(self, word: str, text: str, name: str) -> None:
+        number, exact = read_argument(self.numbers[word], text, name)
+        self.units[word] = number
+        if exact is not None:
+            self.exact[word] = exact
+
+
+def _block_of(name: str, texts: list[str]) -> str:
+    """Return the number of the block of filters that an event of RED has."""
+    event, word, number = texts
+    if event not in _EVENTS or word != "block":
+        raise QuantityError(
+            f"{name} = {show_value(' '.join(texts).rstrip())} is none that tc reads: give one such"
+            f" as {_EVENTS[0]} block 10."
+        )
+    return number
+
+
+def _switches(options: tuple[Number | Switch, ...]) -> dict[str, tuple[Switch, int]]:
     return {
         word: (option, state)
-        for option in OPTIONS[kind]
+        for option in options
         if isinstance(option, Switch)
         for state, word in enumerate(_OFF_AND_ON.get(option.word, option.words))
         if word is not None
     }
 
 
-def _of_trips(trips: dict[str, str], block: Block) -> tuple[dict[str, int], dict[str, float]]:
-    read = {word: as_microseconds(text, f"{word} of {block.name}") for word, text in trips.items()}
+def _of_trips(trips: dict[str, str], name: str) -> tuple[dict[str, int], dict[str, float]]:
+    read = {word: as_microseconds(text, f"{word} of {name}") for word, text in trips.items()}
     # A 0 is for tc what was not asked for.
     longest, typical = (read.get(word, 0) for word in _ROUND_TRIPS)
     if not longest and not typical:
         raise QuantityError(
-            f"max_rtt of {block.name} is 0, which tc takes for nothing asked: give a time such as"
-            " 100ms."
+            f"{' and '.join(trips)} of {name}, in whole microseconds, make 0, which tc takes for"
+            " nothing asked: give a time such as 100ms."
         )
     typical = typical or max(longest // TYPICAL, 1)
     said = trips.get("max_rtt", f"{TYPICAL} times typical_rtt")
@@ -163,9 +209,12 @@ def _of_trips(trips: dict[str, str], block: Block) -> tuple[dict[str, int], dict
 
 def _with_defaults(kind: str, asked: dict[str, int]) -> dict[str, float]:
     """Return all options: what was asked for, and the kernel's defaults beside it."""
-    numbers = {option.word for option in OPTIONS[kind] if isinstance(option, Number)}
-    # A number of 0 is for tc what was not asked for.
-    passed = {word: value for word, value in asked.items() if value or word not in numbers}
+    nothing = {
+        option.word
+        for option in OPTIONS[kind]
+        if isinstance(option, Number) and not option.passes_zero
+    }
+    passed = {word: value for word, value in asked.items() if value or word not in nothing}
     units = defaults(kind, _MTU)
     if kind == "dualpi2" and "limit" in passed:  # which the memory follows
         units["memlimit"] = memory_of(passed["limit"], _MTU)

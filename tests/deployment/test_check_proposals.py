@@ -71,13 +71,39 @@ def test_what_cannot_be_proposed_gets_one_sentence():
         pf.check("tc qdisc add dev eth0 root dualpi2 targt 5ms")
     with refused(pf.QuantityError, match="names no queue"):
         pf.check("tc qdisc add dev eth0 root")
-    for kind, said in {
-        "pi2": "propose dualpi2",
-        "red": "once RED runs",
-        "cake": "no linear",
-    }.items():
-        (other,) = pf.check(f"tc qdisc add dev eth0 root {kind} limit 100000").others
+    for words, said in {"pi2 limit 100000": "propose dualpi2", "cake": "no linear"}.items():
+        (other,) = pf.check(f"tc qdisc add dev eth0 root {words}").others
         assert said in other.text
+    for words, said in {
+        "red limit 100000": "limit or avpkt of red dev eth0 is missing",
+        "cake limit 100000": "'limit' is no word of tc for cake",
+    }.items():
+        with refused(pf.QuantityError, match=said):
+            pf.check(f"tc qdisc add dev eth0 root {words}")
+
+
+def test_a_red_that_is_proposed_is_judged_as_one_that_runs():
+    """By tc's own arithmetic: a burst of 55 packets for min 30 kB is a weight of 2^-5."""
+    words = "limit 400000 min 30000 max 90000"
+    line = f"tc qdisc add dev eth0 root red {words} avpkt 1000 burst 55"
+    shown = (
+        f"qdisc red 8001: dev eth0 root {words.replace('000 ', '000b ')}b ewma 5 probability 0.02"
+    )
+    (proposed,) = pf.check(line, rate="10Mbit/s").others
+    (running,) = pf.check(shown, rate="10Mbit/s").others
+    assert (proposed.verdict, proposed.text) == (running.verdict, running.text)
+    (unknown,) = pf.check(line).others
+    assert "depends on the rate of the link" in unknown.text
+
+
+@pytest.mark.parametrize("share", [0, 100])
+def test_a_dualpi2_that_serves_one_queue_first_is_judged(share):
+    (proposed,) = pf.check(f"{LINE} classic_protection {share}", rtt="40ms")
+    (usual,) = pf.check(LINE, rtt="40ms")
+    assert proposed.qdisc.aqm.c_protection == share / 100
+    assert proposed.margins == usual.margins
+    (running,) = pf.check(pf.qdisc.show(proposed.qdisc), rtt="40ms")
+    assert running.qdisc.asked["classic_protection"] == share / 100
 
 
 @pytest.mark.slow

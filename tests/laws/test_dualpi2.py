@@ -116,8 +116,8 @@ class TestLaw:
     @pytest.mark.parametrize(
         ("fields", "words"),
         [
-            ({"c_protection": 1.0}, r"give c_protection in \(0, 1\)"),
-            ({"c_protection": 0.0}, "c_protection = 0.0 is outside"),
+            ({"c_protection": 1.01}, "c_protection = 1.01 is outside"),
+            ({"c_protection": -0.01}, "c_protection = -0.01 is outside"),
             ({"ramp": "2.1ms"}, "give ramp up to twice step"),
             ({"ramp": [0.001, 0.003]}, "give ramp up to twice step"),
             ({"alpha": 0.0}, "without integral control"),

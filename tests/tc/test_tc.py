@@ -463,7 +463,7 @@ def test_bad_words(old, new, said):
         ("alpha 0.156250", "alpha 0.16", "alpha of dualpi2 8001: = 0.16 is no multiple of 1/256"),
         ("step_thresh 1ms", "step_thresh 5p", "step_thresh of dualpi2 8001: = '5p' counts packets"),
         ("coupling_factor 2", "coupling_factor 0", "k = 0.0"),
-        ("classic_protection 10%", "classic_protection 0%", "c_protection = 0.0"),
+        ("classic_protection 10%", "classic_protection 101%", "c_protection = 1.01"),
         ("classic_protection 10%", "classic_protection 10", "classic_protection of dualpi2"),
         ("drop_on_overload", "", "overflow or drop_on_overload of dualpi2 8001: is missing"),
         ("memlimit 30000000B", "memlimit 30MB", "memlimit of dualpi2 8001: = '30MB'"),

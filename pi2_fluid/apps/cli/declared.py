@@ -46,7 +46,7 @@ PARAMETERS: Final[dict[str, dict[str, str]]] = {
     "k": {"only": "coupled and dualpi2", "unit": "", "range": "above 0", "default": "2"},
     "step": {"only": "dualpi2", "unit": "s", "range": "above 0", "default": "1ms"},
     "ramp": {"only": "dualpi2", "unit": "s", "range": "above 0", "default": "that of the law"},
-    "c_protection": {"only": "dualpi2", "unit": "", "range": "above 0", "default": "0.1"},
+    "c_protection": {"only": "dualpi2", "unit": "", "range": "0 or more", "default": "0.1"},
     "drop_overload": {"only": "dualpi2", "choices": "true, false", "default": "true"},
 }
 SIGNALS: Final = {"classic": "reno, creno and cubic", "scalable": "scalable, dctcp and prague"}

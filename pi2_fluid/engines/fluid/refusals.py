@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, UnsupportedError
+from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.sender import Sender
@@ -22,6 +22,7 @@ __all__ = [
     "require_one_band",
     "require_rates_of_states",
     "require_round_trips",
+    "require_shares",
     "require_tangents",
 ]
 
@@ -41,15 +42,35 @@ _NETWORKS_ONLY: Final = ("room that drops leave downstream",)
 def require_round_trips(scenario: Scenario) -> None:
     """Raise DomainError if a window law has no round-trip time (in any run, if they vary).
 
-    UnsupportedError if flows end, or a law has no equations.
+    Also if a queue leaves one of its bands nothing; UnsupportedError if flows end, or a law has no
+    equations.
     """
     require_equations(*scenario.network.laws)
+    require_shares(scenario.network)
     refuse_finite(scenario.flows)
     for flow in scenario.flows:
         if flow.sender.signal is not None and np.any(np.equal(flow.base_rtt, 0.0)):
             raise DomainError(
                 "Flows base_rtt = 0.0 leaves no round-trip time while the queue is empty, so that"
                 " the window law is singular: give base_rtt in (0, inf) s."
+            )
+
+
+def require_shares(network: Network) -> None:
+    """Raise DomainError if a queue of two bands leaves one of them nothing while both are used.
+
+    What waits there would wait for ever.
+    """
+    classic = [flow.sender.signal != "scalable" for flow in network.flows]
+    if all(classic) or not any(classic):
+        return
+    for node in network.nodes:
+        kept = np.asarray(node.aqm.kept_for_classic)
+        if node.aqm.bands > 1 and np.any((kept == 0.0) | (kept == 1.0)):
+            raise DomainError(
+                f"{type(node.aqm).__name__} c_protection = {show_value(kept)} leaves one of both"
+                " queues nothing while packets wait in the other, and a fluid would wait for ever:"
+                " give one between 0 and 1, or simulate packets by Packets()."
             )
 
 

@@ -168,7 +168,7 @@ def _dualpi2(law: DualPi2, link: Link) -> Told:
     if protected is None:
         raise DomainError(
             f"DualPi2 c_protection = {show_value(law.c_protection)} is no whole number of percent,"
-            " which Linux counts in: give one of 0.01, 0.02 ... 0.99."
+            " which Linux counts in: give one of 0, 0.01, 0.02 ... 1."
         )
     waiting = float(law.min_step_packets)
     if waiting != math.floor(waiting) or waiting > _WORD:

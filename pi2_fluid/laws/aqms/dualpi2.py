@@ -86,7 +86,8 @@ class DualPi2(CoupledFamily):
         Width of a linear ramp centred on `step` (s), at most twice `step`; None for a step. RFC
         9332's default, 0.8 to 1.2 ms, is step "1ms" with ramp "400us".
     c_protection : float, default 0.1
-        Fraction of the link that C gets at least while it has packets, in (0, 1).
+        Fraction of the link that C gets at least while it has packets. At 0, L4S packets always go
+        first, at 1 Classic ones; the fluid, in which the others would wait for ever, lies between.
     drop_overload : bool, default True
         Whether p' may rise beyond 1/k, where L is full of marks and its packets are dropped, too;
         otherwise p' stays at or below 1/k.
@@ -135,7 +136,7 @@ class DualPi2(CoupledFamily):
     step: Parameter = quantity("1ms", "time", tc="step_thresh", kernel=MICROSECONDS)
     ramp: OptionalParameter = quantity(None, "time", optional=True)
     c_protection: Parameter = quantity(
-        0.1, "number", high=1.0, tc="classic_protection", kernel=PERCENT
+        0.1, "number", high=1.0, closed=True, tc="classic_protection", kernel=PERCENT
     )
     drop_overload: bool = choice(True, (True, False), tc="drop_on_overload", kernel=SWITCH)
     drop_at: str = choice("dequeue", ("dequeue", "enqueue"), tc="drop_enqueue", kernel=AT_ENQUEUE)
@@ -146,12 +147,7 @@ class DualPi2(CoupledFamily):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        traced = namespace(self.ramp, self.step, self.c_protection) is not np
-        if not traced and np.any(np.asarray(self.c_protection) >= 1.0):
-            raise DomainError(
-                "DualPi2 c_protection = 1.0 would leave L4S packets nothing while Classic ones"
-                " wait: give c_protection in (0, 1)."
-            )
+        traced = namespace(self.ramp, self.step) is not np
         if self.ramp is not None and not traced and np.any(np.greater(self.ramp, 2 * self.step)):
             raise DomainError(
                 f"DualPi2 ramp = {show_value(self.ramp)} around step = {show_value(self.step)}"
@@ -250,7 +246,7 @@ class DualPi2(CoupledFamily):
         require_whole(
             PERCENT.per_si * self.c_protection,
             f"DualPi2 c_protection = {show_value(self.c_protection)} is no whole number of percent,"
-            " which the queue discipline counts in: give one of 0.01, 0.02 ... 0.99.",
+            " which the queue discipline counts in: give one of 0, 0.01, 0.02 ... 1.",
         )
         require_whole(
             self.min_step_packets,

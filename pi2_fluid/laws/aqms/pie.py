@@ -19,7 +19,7 @@ from pi2_fluid.laws.aqms.pi_family import (
     require_computable,
     require_integer_gains,
 )
-from pi2_fluid.laws.kernel.units import PIE_GAIN, PIE_TARGET, SWITCH
+from pi2_fluid.laws.kernel.units import PIE_GAIN, PIE_INTERVAL, PIE_TARGET, SWITCH
 from pi2_fluid.laws.packet_limits import require_single
 from pi2_fluid.ops import Number, sqrt, where
 from pi2_fluid.records.record import OptionalParameter, Parameter, again, choice, quantity
@@ -180,7 +180,7 @@ class Pie(PiFamily):
     alpha: Parameter = again(PiFamily, "alpha", kernel=PIE_GAIN)
     beta: Parameter = again(PiFamily, "beta", kernel=PIE_GAIN)
     target: Parameter = again(PiFamily, "target", "15ms", kernel=PIE_TARGET)
-    update_interval: Parameter = again(PiFamily, "update_interval", "15ms")
+    update_interval: Parameter = again(PiFamily, "update_interval", "15ms", kernel=PIE_INTERVAL)
     table: str | None = choice(None, (None, *TABLES, "sqrt2p"))
     variant: str = choice("linux6.18", tuple(_VARIANT_TABLE))
     cap: bool | None = choice(None, (None, True, False))

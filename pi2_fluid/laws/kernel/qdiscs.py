@@ -20,7 +20,19 @@ from pi2_fluid.records.record import choice, quantity
 from pi2_fluid.records.unit import Unit
 from pi2_fluid.units import validate_choice, validate_number
 
-__all__ = ["QDISCS", "Option", "Value", "told", "validate_option"]
+__all__ = [
+    "MOST_FLOWS",
+    "MOST_QUANTUM",
+    "QDISCS",
+    "Option",
+    "Value",
+    "told",
+    "validate_option",
+]
+
+#: Into how many queues flows are hashed, and how many bytes one sends in its turn, at most.
+MOST_FLOWS: Final = 65536
+MOST_QUANTUM: Final = 1 << 20
 
 _MOST: Final = 2**32 - 1
 
@@ -115,8 +127,7 @@ def _word(said: str, *words: object) -> Option:
     return Option(choice(None, (None, *words), kernel=_Words(name="word", words=words)), said)
 
 
-_FLOWS: Final = 65536
-_QUANTA: Final = (256, 1 << 20)
+_QUANTA: Final = (256, MOST_QUANTUM)
 _RATES: Final = 8.0 * _MOST
 _FASTEST: Final = 1e12  # bit/s
 
@@ -132,7 +143,7 @@ QDISCS: Final[dict[str, dict[str, Option]]] = {
         "target": _time(_TARGET.format("5 ms")),
         "interval": _time("Time (s) above the target before the first drop; otherwise 100 ms."),
         "ecn": _switch("Whether packets that can be marked are; otherwise they are."),
-        "flows": _count(_HASHED, 1, _FLOWS),
+        "flows": _count(_HASHED, 1, MOST_FLOWS),
         "quantum": _bytes(_QUANTUM.format("a full frame"), *_QUANTA),
         "ce_threshold": _time(_MARKED),
         "memory_limit": _bytes(_MEMORY.format("32 MiB")),
@@ -145,7 +156,7 @@ QDISCS: Final[dict[str, dict[str, Option]]] = {
         "beta": _count("Gain in sixteenths of 1 Hz, as tc has it; otherwise 20.", 0, 32),
         "ecn": _switch("Whether packets that can be marked are; otherwise they are dropped."),
         "ecn_prob": _count("Percent up to which packets are marked; otherwise 10.", 0, 100),
-        "flows": _count(_HASHED, 1, _FLOWS),
+        "flows": _count(_HASHED, 1, MOST_FLOWS),
         "quantum": _bytes(_QUANTUM.format("a full frame"), *_QUANTA),
         "memory_limit": _bytes(_MEMORY.format("32 MiB")),
         "bytemode": _switch("Whether small packets are dropped less; otherwise they are not."),
@@ -192,7 +203,7 @@ QDISCS: Final[dict[str, dict[str, Option]]] = {
         "quantum": _bytes(_QUANTUM.format("two full frames"), *_QUANTA),
         "initial_quantum": _bytes(
             "Bytes that a new flow may send in its first turn; otherwise those of ten full frames.",
-            *(0, 1 << 20),
+            *(0, MOST_QUANTUM),
         ),
         "pacing": _switch("Whether flows are paced that ask for it; otherwise they are."),
         "maxrate": _rate("Rate (bit/s) of a flow at most; otherwise any.", _RATES),
@@ -218,7 +229,7 @@ QDISCS: Final[dict[str, dict[str, Option]]] = {
             "Time (s) after which flows are hashed anew; otherwise never.", _SECONDS, 2e6
         ),
         "flows": _count("Flows that it tells apart at most; otherwise 128.", 1, 65408),
-        "divisor": _count(_HASHED, 2, _FLOWS, _POWER),
+        "divisor": _count(_HASHED, 2, MOST_FLOWS, _POWER),
         "depth": _count("Packets that it holds of a flow at most; otherwise 127.", 1, 127),
         "headdrop": _switch("Whether the oldest packets are dropped; otherwise the newest are."),
     },

@@ -34,6 +34,7 @@ __all__ = [
     "PACKETS",
     "PERCENT",
     "PIE_GAIN",
+    "PIE_INTERVAL",
     "PIE_TARGET",
     "SWITCH",
     "Switched",
@@ -116,14 +117,15 @@ class Switched(Unit):
         return self.on if asked else self.off
 
 
-#: Times are kept in 32 bits of ns.
+#: DualPI2 keeps times in 32 bits of ns, PIE in all that tc can tell it.
 MICROSECONDS: Final = _Time(name="time", per_si=1_000_000, high=2**32 // 1000 - 1)
-PIE_TARGET: Final = _PieTarget(name="time", per_si=1_000_000, high=2**32 // 1000 - 1)
+PIE_INTERVAL: Final = _Time(name="time", per_si=1_000_000)
+PIE_TARGET: Final = _PieTarget(name="time", per_si=1_000_000)
 PIE_GAIN: Final = _PieGain(name="sixteenths", per_si=16, high=32)
 DUALPI2_GAIN: Final = _DualPi2Gain(name="hertz", per_si=PARTS_PER_HERTZ, high=2**31 - 1)
 COUPLING: Final = Unit(name="count", high=255)
 PACKETS: Final = Unit(name="packets", low=0)
-PERCENT: Final = Unit(name="percent", per_si=100, high=99)
+PERCENT: Final = Unit(name="percent", per_si=100, low=0, high=100)
 SWITCH: Final = Switched()
 AT_ENQUEUE: Final = Switched(off="dequeue", on="enqueue")
 

@@ -539,3 +539,18 @@ def test_what_it_cannot_do_it_says_in_one_sentence(name: str, index: int, reques
     _, update, case, message = REFUSED[index]
     with refused(pf.UnsupportedError, match=message):
         WAYS[name].run(case, update, 0.04, "8ms")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_queue_that_leaves_one_class_nothing_is_for_packets(share):
+    queue = pf.DualPi2(c_protection=share)
+    flows = [pf.Flows(pf.Reno(), 1, "20ms"), pf.Flows(pf.Scalable(), 1, "20ms")]
+    link = pf.Link("10Mbit/s")
+    both = pf.Scenario(link=link, aqm=queue, flows=flows, duration="100ms")
+    for engine in (pf.Fluid(), pf.Fluid(clock="acks")):
+        with pytest.raises(pf.DomainError, match="leaves one of both queues nothing"):
+            engine.run(both)
+    alone = pf.Scenario(link=link, aqm=queue, flows=flows[:1], duration="100ms")
+    assert pf.Fluid().run(alone).queue_delay.notnull().all()
+    assert pf.Packets().run(both).throughput.notnull().all()

@@ -268,8 +268,8 @@ static int sound(const given *x)
                       && law->step > 0.0 && law->step < 1e6 && law->ramp >= 0.0 && law->ramp <= 2.0 * law->step
                       && x->first_update > 0.0 && x->first_update < 1e6;
     const int coupling = k > 0.0 && k < 1e6 && (x->fixed == 0.0 || (k == floor(k) && k <= 255.0));
-    return gains && times && coupling && pi->limit > 0.0 && pi->limit <= 1.0 && law->c_protection > 0.0
-           && law->c_protection < 1.0 && x->min_step_packets >= 0.0 && x->min_step_packets < 4e9;
+    return gains && times && coupling && pi->limit > 0.0 && pi->limit <= 1.0 && law->c_protection >= 0.0
+           && law->c_protection <= 1.0 && x->min_step_packets >= 0.0 && x->min_step_packets < 4e9;
 }
 
 static void set_times(dualpi2_parameters *p, const given *x)
@@ -301,7 +301,6 @@ static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
     p->controller.beta = pi2_pi_ns_gain(coupled->pi.beta);
     p->controller.limit = (uint32_t)(x->drop_overload != 0.0 || p->k < 1.0 ? (double)FULL : (double)FULL / p->k);
     p->weight[PI2_C] = (int64_t)(100.0 * x->law.c_protection + 0.5);
-    p->weight[PI2_C] = p->weight[PI2_C] < 1 ? 1 : p->weight[PI2_C] > 99 ? 99 : p->weight[PI2_C];
     p->weight[PI2_L] = 100 - p->weight[PI2_C];
     p->fresh_credit = queue->mtu * (p->weight[PI2_C] - p->weight[PI2_L]);
     p->floor = 2 * queue->mtu;
