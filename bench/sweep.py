@@ -85,7 +85,7 @@ def margins(points: int) -> Work:
 
     base = made(rtt=0.1, p_prime=0.1)
     over = {"rtt": rtt, "p_prime": p_prime}
-    return Work("sampled margins", side**2, base, over, None, by_hand, "gain_margin")
+    return Work("sampled margins", side**2, base, over, None, by_hand, "gain_margin_db")
 
 
 def runs(name: str, scenario: pf.Scenario, points: int, engine: pf.Engine | None) -> Work:

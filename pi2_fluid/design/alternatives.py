@@ -55,11 +55,11 @@ COLUMNS: Final = {
     "beta": ("Hz", "proportional gain"),
     "update_interval": ("s", "time between updates"),
     "target": ("s", "target queue delay"),
-    "gain_margin": ("dB", "smallest gain margin by rates"),
+    "gain_margin_db": ("dB", "smallest gain margin by rates"),
     "phase_margin": ("degree", "smallest phase margin by rates"),
     "modulus_margin": ("1", "smallest |1 + L| by rates"),
     "verdict_code": ("1", "1 stable by rates, -1 unstable, 0 undecided"),
-    "ack_gain_margin": ("dB", "smallest gain margin by acknowledgements, on a grid"),
+    "ack_gain_margin_db": ("dB", "smallest gain margin by acknowledgements, on a grid"),
     "ack_phase_margin": ("degree", "smallest phase margin by acknowledgements, on a grid"),
     "ack_verdict_code": ("1", "1 stable by acknowledgements, -1 unstable, 0 undecided or unknown"),
     "worst_rtt": ("s", "round-trip time, with the queue, of the smallest gain margin"),
@@ -124,11 +124,11 @@ def _row(region: Region, aqm: PiFamily, update: str, worst: Worst) -> dict[str, 
         "beta": float(aqm.beta),
         "update_interval": float(aqm.update_interval),
         "target": float(aqm.target),
-        "gain_margin": float(worst.margins.gain_margin_db),
+        "gain_margin_db": float(worst.margins.gain_margin_db),
         "phase_margin": float(worst.margins.phase_margin_deg),
         "modulus_margin": float(worst.margins.modulus_margin),
         "verdict_code": int(worst.margins.verdict_code),
-        "ack_gain_margin": math.nan if acks is None else float(acks.margins.gain_margin_db),
+        "ack_gain_margin_db": math.nan if acks is None else float(acks.margins.gain_margin_db),
         "ack_phase_margin": math.nan if acks is None else float(acks.margins.phase_margin_deg),
         "ack_verdict_code": 0 if acks is None else int(acks.margins.verdict_code),
         "worst_rtt": worst.rtt,
@@ -143,13 +143,15 @@ def _row(region: Region, aqm: PiFamily, update: str, worst: Worst) -> dict[str, 
 def dataset_of(rows: list[dict[str, Any]]) -> xarray.Dataset:
     """Return the rows of a comparison as a Dataset along ``design``."""
     from pi2_fluid.results import Column, make_dataset  # xarray takes 0.3 s to import
+    from pi2_fluid.results.ratios import with_ratios
 
     names = np.array([row["design"] for row in rows])
     table = {
         name: Column(("design",), np.array([row[name] for row in rows]), unit, text)
         for name, (unit, text) in COLUMNS.items()
     }
-    return make_dataset(table, {"design": Column(("design",), names, "1", "whose gains")}, {})
+    designs = {"design": Column(("design",), names, "1", "whose gains")}
+    return with_ratios(make_dataset(table, designs, {}))
 
 
 def integral_gain(aqm: PiFamily, sender: Sender, p_prime: float) -> float:

@@ -307,7 +307,10 @@ class Design:
             ack_worst=None if at is None else _worst_from(at),
             _alternatives=known(
                 [
-                    {"design": row["design"], **{name: _cell(row[name]) for name in COLUMNS}}
+                    {
+                        "design": row["design"],
+                        **{name: _cell(_either(row, name)) for name in COLUMNS},
+                    }
                     for row in data["alternatives"]
                 ]
             ),
@@ -476,6 +479,12 @@ def _law_from_dict(data: Mapping[str, Any], find: Callable[[str], type[Any]]) ->
 
 def _is_missing(value: float | str) -> bool:
     return isinstance(value, float) and math.isnan(value)
+
+
+def _either(row: Mapping[str, Any], name: str) -> float | str | None:
+    """Return a number of a row; those in dB had names without their unit once."""
+    found: float | str | None = row[name] if name in row else row[name.removesuffix("_db")]
+    return found
 
 
 def _cell(value: float | str | None) -> float:

@@ -29,6 +29,7 @@ from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.records.record import require_scalars
 from pi2_fluid.results import Column, make_dataset
+from pi2_fluid.results.ratios import with_ratios
 from pi2_fluid.units import plain_row, validate_choice, validate_number, validate_quantity
 
 if TYPE_CHECKING:
@@ -77,8 +78,9 @@ def margin_map(
     Returns
     -------
     xarray.Dataset
-        ``gain_margin`` (dB) and ``phase_margin`` (degree, not wrapped) over ``rtt`` and ``rate``,
-        with ``window`` (segments) and ``p_prime`` of the same shape. ``inside`` is False where the
+        ``gain_margin_db`` (dB), ``gain_margin`` (a ratio) and ``phase_margin`` (degree, not
+        wrapped) over ``rtt`` and ``rate``, with ``window`` (segments) and ``p_prime`` of the same
+        shape. ``inside`` is False where the
         rate asks for a window that no p' up to 1 gives: 1.41 segments of Reno, 1.83 of CReno, 2 of
         Scalable, and of Cubic what `Cubic.at_rest` gives at p = 1. Nothing rests there; both
         margins are NaN there, and nowhere else. Below some four segments timeouts rule, and no
@@ -105,7 +107,7 @@ def margin_map(
     --------
     >>> import pi2_fluid as pf
     >>> linux = pf.margin_map(pf.presets.linux_dualpi2(), rtts="100ms", rates="1Mbit/s")
-    >>> print(f"{linux.gain_margin.item():.2f} dB at {linux.window.item():.2f} segments")
+    >>> print(f"{linux.gain_margin_db.item():.2f} dB at {linux.window.item():.2f} segments")
     5.16 dB at 8.33 segments
     """
     validate_choice(update, UPDATES, "update")
@@ -128,13 +130,13 @@ def margin_map(
         )
     gain, phase = _margins(aqm, sender, rtt, np.minimum(p_prime, 1.0), inside, update)
     table = {
-        "gain_margin": (gain, "dB", "gain margin, NaN where not inside"),
+        "gain_margin_db": (gain, "dB", "gain margin, NaN where not inside"),
         "phase_margin": (phase, "degree", "phase margin, not wrapped, NaN where not inside"),
         "window": (window, "segments", "window of one flow"),
         "p_prime": (p_prime, "1", "load, above 1 where not inside"),
         "inside": (inside, "1", "whether a load of at most 1 gives this window"),
     }
-    return make_dataset(
+    made = make_dataset(
         {name: Column(("rtt", "rate"), *column) for name, column in table.items()},
         {
             "rtt": Column(("rtt",), rtt, "s", "round-trip time, queue included"),
@@ -142,6 +144,7 @@ def margin_map(
         },
         _provenance(aqm, sender, size, update),
     )
+    return with_ratios(made)
 
 
 def _margins(

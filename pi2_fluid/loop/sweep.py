@@ -9,6 +9,7 @@ import numpy as np
 
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.results import Column, make_dataset
+from pi2_fluid.results.ratios import with_ratios
 
 if TYPE_CHECKING:
     import xarray
@@ -85,7 +86,7 @@ def sweep_dataset(
         squeezed = value.reshape([value.shape[axis] for axis in along])
         coords[label] = Column(tuple(dims[axis] for axis in along), squeezed, units, text)
     table = {
-        "gain_margin": (margins.gain_margin_db, "dB", "gain margin"),
+        "gain_margin_db": (margins.gain_margin_db, "dB", "gain margin"),
         "phase_margin": (margins.phase_margin_deg, "degree", "phase margin, not wrapped"),
         "gain_crossover": (margins.gain_crossover, "rad/s", "gain crossover frequency"),
         "phase_crossover": (margins.phase_crossover, "rad/s", "phase crossover frequency"),
@@ -95,7 +96,7 @@ def sweep_dataset(
     variables = {
         name: Column(dims, value, units, text) for name, (value, units, text) in table.items()
     }
-    return make_dataset(variables, coords, attrs)
+    return with_ratios(make_dataset(variables, coords, attrs))
 
 
 def _axes(value: NDArray[Any]) -> tuple[int, ...]:

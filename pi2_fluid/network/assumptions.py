@@ -105,11 +105,16 @@ def check_assumptions(
     return tuple(found)
 
 
-def warn_of(text: str, category: type[Warning] = AssumptionWarning) -> None:
-    """Warn of an assumption, in the name of the first caller outside this package."""
+def warn_of(
+    text: str, category: type[Warning] = AssumptionWarning, past: tuple[str, ...] = ()
+) -> None:
+    """Warn of an assumption, in the name of the first caller outside this package.
+
+    `past` are other packages that stand between.
+    """
     if _quiet.get() and issubclass(category, AssumptionWarning):
         return
-    warnings.warn(text, category, stacklevel=_stacklevel())
+    warnings.warn(text, category, stacklevel=_stacklevel(("pi2_fluid", *past)))
 
 
 @contextmanager
@@ -125,9 +130,10 @@ def quietly() -> Iterator[None]:
         _quiet.reset(token)
 
 
-def _stacklevel() -> int:
-    """Of the first caller outside this package, whichever door it came through."""
+def _stacklevel(packages: tuple[str, ...]) -> int:
+    """Of the first caller outside some packages, whichever door it came through."""
+    within = tuple(f"{package}." for package in packages)
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pi2_fluid."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(within):
         level, frame = level + 1, frame.f_back
     return level

@@ -12,6 +12,7 @@ import numpy as np
 
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.results.dataset import make_dataset
+from pi2_fluid.results.ratios import with_ratios
 from pi2_fluid.saving import save_bytes, save_folder
 from pi2_fluid.sweeping.axes import Grid
 from pi2_fluid.sweeping.blocks import Block, blocks_of
@@ -107,7 +108,7 @@ class Store:
 
         lazy: dict[str, int] | None = {} if importlib.util.find_spec("dask") else None
         opened: xarray.Dataset = xarray.open_zarr(self.path, chunks=lazy, consolidated=False)
-        return opened.drop_vars("done")
+        return with_ratios(opened.drop_vars("done"))
 
 
 def find_store(path: str | Path, grid: Grid, identity: str, *, resume: bool) -> Store | None:

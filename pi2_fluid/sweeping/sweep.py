@@ -16,6 +16,7 @@ from pi2_fluid.engines.engine import Engine
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.progress import Progress
 from pi2_fluid.results.dataset import Column, make_dataset
+from pi2_fluid.results.ratios import with_ratios
 from pi2_fluid.results.seeds import thread_count
 from pi2_fluid.results.summary import summarize
 from pi2_fluid.saving import require_writable
@@ -156,7 +157,7 @@ def sweep(
     >>> import pi2_fluid as pf
     >>> loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
     >>> found = pf.sweep(loop, {"rtt": ["50ms", "100ms"], "aqm.alpha": [0.1, 0.3125]})
-    >>> found.gain_margin.dims, f"{float(found.gain_margin[1, 1]):.2f} dB"
+    >>> found.gain_margin_db.dims, f"{float(found.gain_margin_db[1, 1]):.2f} dB"
     (('rtt', 'aqm.alpha'), '4.70 dB')
     """
     validate_choice(on_error, ("nan", "raise"), "on_error")
@@ -338,4 +339,4 @@ def _dataset(
     variables["error"] = Column(
         grid.dims, sentences, "1", "why there is no result, if there is none"
     )
-    return make_dataset(variables, coords, attrs)
+    return with_ratios(make_dataset(variables, coords, attrs))

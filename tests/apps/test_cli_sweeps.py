@@ -74,7 +74,7 @@ def test_loops_have_the_words_of_scenarios(tmp_path: Path) -> None:
     found = swept(tmp_path, text)
     aqm = pf.Pie(update_interval="20ms")
     loop = pf.Loop(pf.Reno(decrease=0.6), aqm, rtt=0.1, p_prime=0.1, update="sampled")
-    assert float(found.gain_margin[1]) == loop.margins().gain_margin_db
+    assert float(found.gain_margin_db[1]) == loop.margins().gain_margin_db
 
 
 def test_loops_of_flows(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_loops_of_flows(tmp_path: Path) -> None:
     """
     loop = pf.Loop(pf.Flows(pf.Reno(), 10, "80ms"), pf.Pi2(), capacity="10Mbit/s")
     found = swept(tmp_path, text)
-    assert float(found.gain_margin[1]) == loop.margins().gain_margin_db
+    assert float(found.gain_margin_db[1]) == loop.margins().gain_margin_db
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_networks_lie_beside_the_file(tmp_path: Path) -> None:
     network.save(tmp_path / "loop" / "mine.toml")
     found = swept(tmp_path / "loop", f'[loop]\nnetwork = "mine.toml"\nupdate="sampled"\n{over}')
     margins = pf.Loop(network, update="sampled").margins()
-    assert float(found.gain_margin[0]) == margins.gain_margin_db
+    assert float(found.gain_margin_db[0]) == margins.gain_margin_db
 
 
 @pytest.mark.parametrize("text", re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL))

@@ -63,7 +63,7 @@ def test_margins_are_those_of_the_loops_and_of_their_closed_form(aqm, sender, up
     found = pf.margin_map(aqm, sender, rtts=rtts, rates=rates, update=update)
     inside = found.inside.to_numpy()
     assert inside.any()
-    gain, phase = found.gain_margin.to_numpy(), found.phase_margin.to_numpy()
+    gain, phase = found.gain_margin_db.to_numpy(), found.phase_margin.to_numpy()
     load = found.p_prime.to_numpy()
     at = np.broadcast_to(rtts[:, None], load.shape)[inside]
     loop = pf.Loop(sender, one_queue(aqm), rtt=at, p_prime=load[inside], update=update)
@@ -95,7 +95,7 @@ def test_round_trips_of_a_fraction_of_the_interval():
         gm, pm, _, w_pc, _ = margins_from_crossings(
             find_crossings(one, "sampled"), lambda one=one: count_unstable(one, "sampled") == 0
         )
-        assert point.gain_margin.item() == pytest.approx(gm, abs=1e-9)
+        assert point.gain_margin_db.item() == pytest.approx(gm, abs=1e-9)
         assert point.phase_margin.item() == pytest.approx(pm, abs=1e-9)
         near.append(w_pc * 0.032 / np.pi)
     assert np.sum((np.array(near) > 0.8) & (np.array(near) < 0.9999)) > 2
@@ -108,7 +108,9 @@ def test_a_rate_is_that_of_the_flows_of_a_link():
     flows = pf.Flows(pf.Reno(), 10, "80ms")
     loop = pf.Loop(flows, aqm, capacity="100Mbit/s", update="sampled")
     found = pf.margin_map(aqm, rtts="100ms", rates="10Mbit/s")
-    assert float(found.gain_margin[0, 0]) == pytest.approx(loop.margins().gain_margin_db, abs=1e-5)
+    assert float(found.gain_margin_db[0, 0]) == pytest.approx(
+        loop.margins().gain_margin_db, abs=1e-5
+    )
     assert float(found.window[0, 0]) == pytest.approx(loop.operating_point.window[0], rel=1e-9)
     assert float(found.p_prime[0, 0]) == pytest.approx(loop.operating_point.p_prime[0], rel=1e-9)
 
@@ -124,7 +126,7 @@ def test_a_rate_is_that_of_the_flows_of_a_link():
 )
 def test_margin_of_fast_flows_is_the_known_limit(aqm, limit):
     found = pf.margin_map(aqm, rtts="100ms", rates=[1e9, 1e12])
-    fast, faster = found.gain_margin.to_numpy()[0]
+    fast, faster = found.gain_margin_db.to_numpy()[0]
     # the known ones have three digits
     assert faster == pytest.approx(limit, abs=6e-4)
     assert fast > faster
@@ -140,7 +142,7 @@ def test_faster_flows_and_longer_paths_are_worse(linux):
     Above T = 2.5 R it is that at pi/T which counts, and it rises at first: one more reason to look
     at a map instead of its corners.
     """
-    gain, rtt = linux.gain_margin.to_numpy(), linux.rtt.to_numpy()
+    gain, rtt = linux.gain_margin_db.to_numpy(), linux.rtt.to_numpy()
     usual = rtt > 0.016 / 2
     for axis in (0, 1):
         assert np.nanmax(np.diff(gain[usual], axis=axis)) < 0.0
@@ -152,7 +154,7 @@ def test_outside_is_where_no_load_gives_the_window(linux):
     window = np.outer(linux.rtt, linux.rate) / BITS
     np.testing.assert_allclose(linux.window, window, rtol=1e-12)
     np.testing.assert_array_equal(linux.inside, window * np.sqrt(0.5) >= 1.0)
-    for name in ("gain_margin", "phase_margin"):
+    for name in ("gain_margin_db", "phase_margin"):
         np.testing.assert_array_equal(np.isnan(linux[name]), ~linux.inside)
 
 
@@ -170,12 +172,14 @@ def test_smallest_window(sender, smallest):
 def test_packet_size_scales_the_rate():
     small = pf.margin_map(pf.Pi2(), rtts=0.1, rates=1e6, packet_size="500B")
     large = pf.margin_map(pf.Pi2(), rtts=0.1, rates=3e6)
-    assert float(small.gain_margin[0, 0]) == pytest.approx(float(large.gain_margin[0, 0]), rel=1e-9)
+    assert float(small.gain_margin_db[0, 0]) == pytest.approx(
+        float(large.gain_margin_db[0, 0]), rel=1e-9
+    )
 
 
 @pytest.mark.slow
 def test_schema_and_files(linux, tmp_path):
-    assert linux.gain_margin.dims == ("rtt", "rate")
+    assert linux.gain_margin_db.dims == ("rtt", "rate")
     assert linux.sizes == {"rtt": 121, "rate": 121}
     assert (float(linux.rtt[0]), float(linux.rtt[-1])) == (1e-3, pytest.approx(1.0))
     assert (float(linux.rate[0]), float(linux.rate[-1])) == (1e4, pytest.approx(1e10))
@@ -231,7 +235,7 @@ def test_colours_rise_in_lightness():
 
 
 def arrays(data):
-    return data.rtt.to_numpy(), data.rate.to_numpy(), data.gain_margin.to_numpy()
+    return data.rtt.to_numpy(), data.rate.to_numpy(), data.gain_margin_db.to_numpy()
 
 
 def pixels(figure):
@@ -255,7 +259,7 @@ def test_every_point_has_the_colour_of_its_margin():
     counts = dict.fromkeys(range(5), 0)
     for i in range(2, 119, 4):
         for j in range(2, 119, 4):
-            near = linux.gain_margin.to_numpy()[i - 2 : i + 3, j - 2 : j + 3]
+            near = linux.gain_margin_db.to_numpy()[i - 2 : i + 3, j - 2 : j + 3]
             if np.isnan(near).any() or np.ptp(np.digitize(near, edges)):
                 continue
             band = int(np.digitize(near[2, 2], edges))

@@ -413,7 +413,7 @@ def test_alternatives_sit_at_the_end_without_margin(design):
     assert list(table["design"].to_numpy()) == [
         "tuned", "paper", "rfc9332", "tc_max_rtt", "linux_default", "rfc8033",
     ]  # fmt: skip
-    margin = table["gain_margin"]
+    margin = table["gain_margin_db"]
     assert float(margin.sel(design="paper")) == pytest.approx(0.1027, abs=1e-4)
     assert float(margin.sel(design="rfc9332")) == pytest.approx(0.4654, abs=1e-4)
     assert float(margin.sel(design="linux_default")) == pytest.approx(0.7304, abs=1e-4)

@@ -612,7 +612,7 @@ def test_arrays_labels_and_views() -> None:
         assert loop.margins().gain_margin_db == pytest.approx(db, rel=1e-12)
     swept = pf.Loop(pf.Reno(), pf.Pi2(), p_prime=np.array([0.01, 0.1]), **options).sweep()
     assert swept.attrs["clock"] == "acks"
-    assert swept.gain_margin.values == pytest.approx(margins.gain_margin_db.values)
+    assert swept.gain_margin_db.values == pytest.approx(margins.gain_margin_db.values)
     assert "acknowledgements" in loop._repr_html_()
     gains, _ = loop.crossovers()
     assert loop.margins().gain_crossover == pytest.approx(gains[0])

@@ -136,7 +136,7 @@ def test_dimensions_broadcast_by_name(update):
     np.testing.assert_array_equal(found.nyquist_count(), plain.nyquist_count())
     assert found.nyquist_count().dims == ("rtt", "load")
     table = found.sweep()
-    assert table.gain_margin.dims == ("rtt", "load")
+    assert table.gain_margin_db.dims == ("rtt", "load")
     assert table.rtt.values.tolist() == ["near", "far"]
     assert table.rtt_value.values.tolist() == [0.05, 0.1]
     assert table.p_prime.dims == ("load",)
@@ -164,7 +164,7 @@ def test_labelled_capacity():
     flows = pf.Flows(pf.Reno(), 10, "80ms")
     table = pf.Loop(flows, pf.Pi2(), capacity=link).sweep()
     expected = pf.Loop(flows, pf.Pi2(), capacity=["10Mbit/s", "20Mbit/s"]).margins()
-    np.testing.assert_array_equal(table.gain_margin, expected.gain_margin_db)
+    np.testing.assert_array_equal(table.gain_margin_db, expected.gain_margin_db)
     assert table.link.values.tolist() == ["slow", "fast"]
 
 

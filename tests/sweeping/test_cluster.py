@@ -164,7 +164,7 @@ def test_the_shell_finds_a_cluster_by_its_address(
     assert "swept 4 points" in err
     expected = sweep(LOOP, {"p_prime": [0.1, 0.2, 0.3, 0.4]})
     found = xr.open_zarr(tmp_path / "x.zarr", consolidated=False, chunks=None)
-    assert found.gain_margin.to_numpy().tobytes() == expected.gain_margin.to_numpy().tobytes()
+    assert found.gain_margin_db.to_numpy().tobytes() == expected.gain_margin_db.to_numpy().tobytes()
     assert run([*words, "--scheduler", address, "--workers", "2"]) == 2
     assert "leave them out" in capsys.readouterr().err
 

@@ -72,14 +72,14 @@ def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
     found = pf.sweep(LOOP, OVER, store=path, progress=lambda done, _: told.append(done))
     assert told[0] >= 3
     assert told[-1] == 9
-    np.testing.assert_array_equal(found.gain_margin, sweep(LOOP, OVER).gain_margin)
+    np.testing.assert_array_equal(found.gain_margin_db, sweep(LOOP, OVER).gain_margin_db)
     np.testing.assert_array_equal(found.error, sweep(LOOP, OVER).error)
 
 
 def test_a_whole_store_is_read_without_work(tmp_path: Path, monkeypatch) -> None:
     sweep(LOOP, OVER, store=tmp_path / "x.zarr")
     monkeypatch.delattr("pi2_fluid.sweeping.sweep.fly")
-    assert sweep(LOOP, OVER, store=tmp_path / "x.zarr").gain_margin.shape == (3, 3)
+    assert sweep(LOOP, OVER, store=tmp_path / "x.zarr").gain_margin_db.shape == (3, 3)
 
 
 def test_another_sweep_is_refused(tmp_path: Path) -> None:

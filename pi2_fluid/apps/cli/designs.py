@@ -312,9 +312,11 @@ def _print_alternatives(console: Console, design: Design) -> None:
             _short(row["alpha"]),
             _short(row["beta"]),
             _short(1e3 * row["update_interval"], "3g"),
-            _short(row["gain_margin"], "2f"),
+            _short(row["gain_margin_db"], "2f"),
             _short(row["phase_margin"], "1f"),
-            "-" if math.isnan(row["ack_gain_margin"]) else _short(row["ack_gain_margin"], "2f"),
+            "-"
+            if math.isnan(row["ack_gain_margin_db"])
+            else _short(row["ack_gain_margin_db"], "2f"),
             "none" if unstable else _short(row["modulus_margin"], "3f"),
             _limit(row["rtt_limit"]),
             "-" if unstable else _short(row["delay_error"], "2f", 1e3),

@@ -121,11 +121,14 @@ def charts(gains: Gains, paths: FloatArray, rates: FloatArray) -> list[dict[str,
             "path_s": path,
             "rate_bit_s": rate,
         }
-        for name, unit in (("gain_margin", "db"), ("phase_margin", "deg")):
+        for name, column in (
+            ("gain_margin_db", "gain_margin_db"),
+            ("phase_margin", "phase_margin_deg"),
+        ):
             values = np.full(path.shape, np.nan)
             # Two decimals are far more than a picture shows, and a million numbers are many.
             values[inside] = np.round(found[name].to_numpy()[number], 2)
-            row[f"{name}_{unit}"] = values
+            row[column] = values
         row["verdict"] = np.full(path.shape, np.nan)
         row["verdict"][inside] = found.verdict_code.to_numpy()[number]
         rows.append(row)

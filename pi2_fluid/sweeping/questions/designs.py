@@ -83,7 +83,7 @@ def _design_of(design: Design) -> Outcome:
         "beta": (design.beta, "Hz", "proportional gain"),
         "update_interval": (design.update_interval, "s", "time between updates"),
         "target": (design.target, "s", "target queue delay"),
-        "gain_margin": (least.gain_margin_db, "dB", "smallest gain margin by either clock"),
+        "gain_margin_db": (least.gain_margin_db, "dB", "smallest gain margin by either clock"),
         "phase_margin": (least.phase_margin_deg, "degree", "smallest phase margin by either clock"),
         "modulus_margin": (design.margins.modulus_margin, "1", "smallest |1 + L| by rates"),
         "rtt_limit": (design.rtt_limit, "s", "largest stable round-trip time"),

@@ -107,7 +107,7 @@ def margins_of(margins: Margins, count: int) -> Outcome:
         return np.broadcast_to(np.asarray(values, dtype=float), (count,))
 
     return scalars(
-        gain_margin=(each(margins.gain_margin_db), "dB", "gain margin"),
+        gain_margin_db=(each(margins.gain_margin_db), "dB", "gain margin"),
         phase_margin=(each(margins.phase_margin_deg), "degree", "phase margin, not wrapped"),
         gain_crossover=(each(margins.gain_crossover), "rad/s", "gain crossover frequency"),
         phase_crossover=(each(margins.phase_crossover), "rad/s", "phase crossover frequency"),
