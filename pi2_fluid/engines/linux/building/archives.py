@@ -1,71 +1,63 @@
-"""Sources of kernels as they come: Debian's packages, tar archives, trees of files.
+"""Sources of kernels as they come: Debian's packages and tar archives.
 
 A package is an archive of ``ar``: ``data.tar`` in it, of which one file is the source, again a tar
-archive. All are read as streams, and what a guest's kernel is not made of is not written. Ubuntu's
-packages are packed by zstd, which tarfile reads from Python 3.14 on: these dpkg-deb unpacks.
+archive. All are read as streams, of bounded length and memory, and what a guest's kernel is not
+made of is not written. Ubuntu's packages are packed by zstd, which dpkg-deb unpacks.
 """
 
 from __future__ import annotations
 
+import bz2
 import contextlib
-import fnmatch
-import hashlib
 import io
+import itertools
 import lzma
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
+import time
+import zlib
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Final
+from typing import IO, Final, Protocol
 
+from pi2_fluid.engines.linux.building.tars import (
+    DamagedError,
+    Member,
+    Readable,
+    Stream,
+    members,
+)
+from pi2_fluid.engines.linux.building.trees import (
+    Progress,
+    built_in,
+    is_needed,
+    wrong_link,
+    wrong_name,
+)
 from pi2_fluid.errors import BuildError, UnsupportedError, show_value
 
-__all__ = ["copy_tree", "is_needed", "sha256_of_file", "sha256_of_tree", "unpack"]
+__all__ = ["unpack"]
 
-#: The patterns of what is left out.
-UNNEEDED: Final = Path(__file__).parents[1] / "guest" / "unneeded"
+#: What an archive may unpack to, and what may be written of it, in bytes: Linux 7.2 has 1.6e9, of
+#: which a guest's kernel needs a third.
+MOST_UNPACKED: Final = 4_000_000_000
+MOST_WRITTEN: Final = 2_000_000_000
 
 _AR: Final = b"!<arch>\n"
 _AR_HEADER: Final = 60
+# ar(5): name, time, owner, group, mode, size, and an end.
+_AR_FORM: Final = re.compile(rb"([ -~]{16})[ -~]{32}([0-9]{1,10}) *`\n")
+_DATA: Final = re.compile(r"data\.tar(\.(xz|gz|bz2|zst))?")
 _SOURCE: Final = re.compile(r"(\./)?usr/src/(linux-source-[^/]+/)?linux-source-[^/]+\.tar(\.\w+)?")
-_ALWAYS: Final = re.compile(r"(Kconfig|Makefile|Kbuild)[^/]*")
-
-Progress = Callable[[float, float], None]
-
-
-def is_needed(path: str) -> bool:
-    """Return whether a file of a source is needed, by its path in it.
-
-    Examples
-    --------
-    >>> is_needed("net/sched/sch_pie.c"), is_needed("drivers/gpu/drm/drm_file.c")
-    (True, False)
-    >>> is_needed("drivers/gpu/drm/Kconfig"), is_needed("drivers/net/veth.c")
-    (True, True)
-    """
-    if _ALWAYS.fullmatch(path.rpartition("/")[2]):
-        return True
-    fits = [stays for pattern, stays in _patterns() if pattern.match(path)]
-    return not fits or fits[-1]
-
-
-@cache
-def _patterns() -> tuple[tuple[re.Pattern[str], bool], ...]:
-    lines = UNNEEDED.read_text(encoding="utf-8").splitlines()
-    said = [line for line in lines if line and not line.startswith("#")]
-    return tuple(
-        (re.compile(fnmatch.translate(line.removeprefix("!"))), line.startswith("!"))
-        for line in said
-    )
+_MEMORY: Final = 200_000_000  # bytes of lzma, whose largest preset takes 65 MiB
+_PIECE: Final = 1 << 18
 
 
 def unpack(archive: Path, folder: Path, progress: Progress) -> None:
-    """Write what is needed of a source into a folder.
+    """Write what is needed of a source into a folder, and nothing outside it.
 
     Parameters
     ----------
@@ -80,18 +72,16 @@ def unpack(archive: Path, folder: Path, progress: Progress) -> None:
     Raises
     ------
     UnsupportedError
-        If it is neither of the two, or packed by zstd, and there is no dpkg-deb.
+        If it is neither of the two, packed by zstd where there is no dpkg-deb, or was built in.
     BuildError
-        If it is damaged.
+        If it is damaged, too large, or has what a source has not: names or links that lead out of
+        it, devices, the same name twice.
     """
     total = archive.stat().st_size
     try:
-        with (
-            _opened(archive, lambda done: progress(min(done, total), total)) as stream,
-            tarfile.open(fileobj=stream, mode="r|*") as outer,
-        ):
-            _unpack_from(outer, archive, folder)
-    except (tarfile.ReadError, EOFError, lzma.LZMAError) as error:
+        with _opened(archive, lambda done: progress(min(done, total), total)) as stream:
+            _unpack_from(members(_unpacked(stream)), archive, folder)
+    except DamagedError as error:
         raise BuildError(
             f"{archive} cannot be unpacked ({error}): give a package linux-source-X.Y of Debian's"
             " or a tar archive of a kernel's source that is whole, or a folder."
@@ -99,37 +89,116 @@ def unpack(archive: Path, folder: Path, progress: Progress) -> None:
     progress(total, total)
 
 
-class _Stream(io.RawIOBase):
+class _Part(Stream):
     """A part of a file from where it stands, that says how far it has been read."""
 
     def __init__(self, file: IO[bytes], size: int, told: Callable[[int], None]) -> None:
         super().__init__()
         self.file, self.left, self.told, self.done = file, size, told, 0
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer)
-        data = self.file.read(min(len(view), self.left))
-        view[: len(data)] = data
+    def more(self, most: int) -> bytes:
+        data = self.file.read(min(most, self.left))
         self.left -= len(data)
         self.done += len(data)
         self.told(self.done)
-        return len(data)
+        return data
+
+
+class _Unpacker(Protocol):
+    """What lzma and bz2 have, and zlib nearly."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _Gzip:
+    def __init__(self) -> None:
+        self.of = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+
+    @property
+    def eof(self) -> bool:
+        return self.of.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self.of.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self.of.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        return self.of.decompress(self.of.unconsumed_tail + data, max_length)
+
+
+_UNPACKERS: Final[dict[bytes, Callable[[], _Unpacker]]] = {
+    b"\xfd7zXZ\0": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY),
+    b"BZh": bz2.BZ2Decompressor,
+    b"\x1f\x8b": _Gzip,
+}
+
+
+class _Unpacked(Stream):
+    """What is packed, unpacked: so much of it, and no more."""
+
+    def __init__(self, packed: Readable, make: Callable[[], _Unpacker]) -> None:
+        super().__init__()
+        self.packed, self.make, self.unpacker = packed, make, make()
+        self.left = MOST_UNPACKED
+
+    def more(self, most: int) -> bytes:
+        data = self._unpacked(most)
+        self.left -= len(data)
+        if self.left < 0:
+            raise DamagedError(f"it unpacks to more than {MOST_UNPACKED} bytes")
+        return data
+
+    def _unpacked(self, most: int) -> bytes:
+        while True:
+            piece, asked = b"", self.unpacker.needs_input
+            if self.unpacker.eof:  # one archive after the other
+                piece = self.unpacker.unused_data or self.packed.read(_PIECE)
+                if not piece.strip(b"\0"):  # padding
+                    return b""
+                self.unpacker = self.make()
+            elif asked:
+                piece = self.packed.read(_PIECE)
+            try:
+                data = self.unpacker.decompress(piece, most)
+            except (lzma.LZMAError, zlib.error, OSError, ValueError) as error:
+                raise DamagedError(str(error).strip(".").lower()) from error
+            if data:
+                return data
+            if asked and not piece and not self.unpacker.eof:
+                raise DamagedError("it breaks off")
+
+
+def _unpacked(stream: Stream) -> Readable:
+    """Return a stream as it is before it is packed."""
+    packed = io.BufferedReader(stream, _PIECE)
+    head = packed.peek(8)
+    for magic, make in _UNPACKERS.items():
+        if head.startswith(magic):
+            return io.BufferedReader(_Unpacked(packed, make), _PIECE)
+    return packed
 
 
 @contextlib.contextmanager
-def _opened(archive: Path, told: Callable[[int], None]) -> Iterator[_Stream]:
+def _opened(archive: Path, told: Callable[[int], None]) -> Iterator[_Part]:
     """Open the outermost tar archive; `told` is called with the bytes that were read of it."""
     with archive.open("rb") as file:
         if file.read(len(_AR)) != _AR:
             file.seek(0)
-            yield _Stream(file, archive.stat().st_size, told)
+            yield _Part(file, archive.stat().st_size, told)
             return
-        name, size = _data_of_package(file)
+        name, size = _data_of_package(file, archive.stat().st_size)
         if not name.endswith(".zst"):
-            yield _Stream(file, size, told)
+            yield _Part(file, size, told)
             return
     program = shutil.which("dpkg-deb")
     if program is None:
@@ -141,112 +210,106 @@ def _opened(archive: Path, told: Callable[[int], None]) -> Iterator[_Stream]:
     command = [program, "--fsys-tarfile", str(archive)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
         if child.stdout is not None:
-            yield _Stream(child.stdout, sys.maxsize, told)
+            yield _Part(child.stdout, sys.maxsize, told)
 
 
-def _data_of_package(file: IO[bytes]) -> tuple[str, int]:
+def _data_of_package(file: IO[bytes], end: int) -> tuple[str, int]:
     """Find data.tar, of a file that stands behind the magic bytes of ar: its name and size."""
     while len(header := file.read(_AR_HEADER)) == _AR_HEADER:
-        name, size = header[:16].decode("ascii").strip().rstrip("/"), int(header[48:58])
-        if name.startswith("data.tar"):
+        found = _AR_FORM.fullmatch(header)
+        if found is None or file.tell() + int(found[2]) > end:
+            raise DamagedError("a header of ar is none, or says more than there is")
+        name, size = found[1].decode("ascii").strip().rstrip("/"), int(found[2])
+        if _DATA.fullmatch(name):
             return name, size
         file.seek(size + size % 2, os.SEEK_CUR)
-    raise tarfile.ReadError("no data.tar in it")
+    raise DamagedError("no data.tar in it")
 
 
-def _unpack_from(outer: tarfile.TarFile, archive: Path, folder: Path) -> None:
+def _unpack_from(outer: Iterator[Member], archive: Path, folder: Path) -> None:
     """Unpack the archive that a package holds, or the one that this is itself."""
-    first = outer.next()
+    first = next(outer, None)
     if first is None:
-        raise tarfile.ReadError("nothing in it")
-    if first.name not in {".", "./", "./usr", "usr"}:
-        _write_needed(outer, folder)
+        raise DamagedError("nothing in it")
+    if first.name not in {".", "./usr", "usr"}:
+        _write_needed(itertools.chain([first], outer), archive, folder)
         return
     for member in outer:
-        is_it = member.isfile() and _SOURCE.fullmatch(member.name)
-        inner = outer.extractfile(member) if is_it else None
-        if inner is not None:
-            with tarfile.open(fileobj=inner, mode="r|*") as tree:
-                _write_needed(tree, folder)
+        if member.kind == "file" and _SOURCE.fullmatch(member.name):
+            _write_needed(members(_unpacked(member.content)), archive, folder)
             return
     raise UnsupportedError(
         f"{archive} has no kernel's source in usr/src: give a package linux-source-X.Y of Debian's."
     )
 
 
-def _write_needed(tree: tarfile.TarFile, folder: Path) -> None:
-    # Older Pythons of a minor version have no filters; what Debian signed needs none.
-    safe: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+def _write_needed(tree: Iterator[Member], archive: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
+    written = _Written(folder)
     for member in tree:
-        inside = PurePosixPath(member.name).parts[1:]
-        if inside and not member.isdir() and is_needed("/".join(inside)):
-            member.name = "/".join(inside)
-            if member.islnk():
-                member.linkname = "/".join(PurePosixPath(member.linkname).parts[1:])
-            tree.extract(member, folder, **safe)
-
-
-def files_of_tree(tree: Path) -> Iterator[str]:
-    """Yield what is needed of a tree, by paths in it, in order."""
-    for place, folders, files in os.walk(tree):
-        folders[:] = sorted(name for name in folders if name != ".git")
-        here = Path(place).relative_to(tree)
-        links = [name for name in folders if (Path(place) / name).is_symlink()]
-        for name in sorted([*files, *links]):
-            inside = (here / name).as_posix()
-            if is_needed(inside):
-                yield inside
-
-
-def copy_tree(tree: Path, folder: Path, progress: Progress) -> None:
-    """Copy what is needed of a source into a folder, which is made.
-
-    Parameters
-    ----------
-    tree, folder : Path
-    progress : callable
-        Called as ``progress(done, total)``, in files.
-
-    Raises
-    ------
-    UnsupportedError
-        If somebody has built in the tree: make would take those files for its own.
-    """
-    for name in (".config", "include/config", "include/generated"):
-        if (tree / name).exists():
+        wrong = wrong_name(member.name)
+        if member.kind in {"device", "pipe"}:
+            wrong = f"{show_value(member.name)}, which is a {member.kind}"
+        if wrong:
+            raise DamagedError(f"it has {wrong}")
+        inside = "/".join(PurePosixPath(member.name).parts[1:])
+        if not inside or member.kind == "folder":
+            continue
+        if built_in(inside):
             raise UnsupportedError(
-                f"{tree} has been built in, as {name} is there: clean it by make mrproper, or give"
-                " another source."
+                f"{archive} is of a source that was built in, as {inside} is there: give another."
             )
-    names = list(files_of_tree(tree))
-    for i, name in enumerate(names):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(tree / name, folder / name, follow_symlinks=False)
-        progress(i + 1, len(names))
+        if is_needed(inside):
+            written.add(inside, member)
 
 
-def sha256_of_file(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+class _Written:
+    """What was written into a folder: each name once, and nothing below a file or link."""
 
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.size = folder, 0
+        self.folders, self.files, self.links = {""}, set[str](), set[str]()
 
-def sha256_of_tree(tree: Path) -> str:
-    """Return the SHA-256 over paths and contents of what is needed of a source.
+    def add(self, inside: str, member: Member) -> None:
+        """Write a file or link by its path in the folder."""
+        if inside in self.folders or inside in self.files or inside in self.links:
+            raise DamagedError(f"it has {show_value(inside)} twice")
+        self._make(inside.rpartition("/")[0])
+        place = self.folder / inside
+        if member.kind == "file":
+            self._write(place, member)
+            self.files.add(inside)
+        elif member.kind == "link":
+            if wrong := wrong_link(inside, member.target):
+                raise DamagedError(f"it has {wrong}")
+            place.symlink_to(member.target)
+            self.links.add(inside)
+        else:
+            target = "/".join(PurePosixPath(member.target).parts[1:])
+            if wrong_name(member.target) or target not in self.files:
+                raise DamagedError(
+                    f"it has {show_value(inside)}, the same file as {show_value(member.target)},"
+                    " which is not in front of it"
+                )
+            place.hardlink_to(self.folder / target)
+            self.files.add(inside)
 
-    Raises
-    ------
-    UnsupportedError
-        If it is no folder.
-    """
-    if not tree.is_dir():
-        raise UnsupportedError(f"{show_value(str(tree))} is no folder: give a kernel's source.")
-    whole = hashlib.sha256()
-    for name in files_of_tree(tree):
-        place = tree / name
-        content = (
-            str(place.readlink()).encode() if place.is_symlink() else sha256_of_file(place).encode()
-        )
-        whole.update(name.encode() + b"\0" + content + b"\0")
-    return whole.hexdigest()
+    def _make(self, inside: str) -> None:
+        if inside in self.folders:
+            return
+        if inside in self.files or inside in self.links:
+            raise DamagedError(f"it has files below {show_value(inside)}, which is no folder")
+        self._make(inside.rpartition("/")[0])
+        (self.folder / inside).mkdir()
+        self.folders.add(inside)
+
+    def _write(self, place: Path, member: Member) -> None:
+        self.size += member.size
+        if self.size > MOST_WRITTEN:
+            raise DamagedError(f"what is needed of it has more than {MOST_WRITTEN} bytes")
+        with place.open("xb") as file:
+            while left := member.content.left:
+                file.write(member.content.read(min(left, _PIECE)))
+        place.chmod(0o755 if member.executable else 0o644)
+        when = min(member.time, int(time.time()))
+        os.utime(place, (when, when))

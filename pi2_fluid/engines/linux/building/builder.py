@@ -24,12 +24,7 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pi2_fluid.engines.linux.building.archives import (
-    copy_tree,
-    sha256_of_file,
-    sha256_of_tree,
-    unpack,
-)
+from pi2_fluid.engines.linux.building.archives import unpack
 from pi2_fluid.engines.linux.building.compiling import (
     compiler_of,
     cores,
@@ -46,6 +41,7 @@ from pi2_fluid.engines.linux.building.configuration import (
 from pi2_fluid.engines.linux.building.debian import MIRROR, find_package
 from pi2_fluid.engines.linux.building.fetching import Package, fetch
 from pi2_fluid.engines.linux.building.sources import EDITS, edit, release_of, require_usable
+from pi2_fluid.engines.linux.building.trees import copy_tree, sha256_of_file, sha256_of_tree
 from pi2_fluid.engines.linux.caching import cache_folder, locked
 from pi2_fluid.engines.linux.kernels import Kernel, kernels_folder, read_kernel
 from pi2_fluid.errors import QuantityError, WriteError

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from pi2_fluid.engines.linux.building.archives import sha256_of_file
+from pi2_fluid.engines.linux.building.trees import sha256_of_file
 from pi2_fluid.errors import BuildError, show_value
 
 __all__ = ["REMEDY", "Package", "fetch", "read", "require_mirror"]

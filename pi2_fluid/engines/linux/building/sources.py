@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pi2_fluid.errors import BuildError, UnsupportedError
-from pi2_fluid.saving import save_text
+from pi2_fluid.saving import save_bytes
 
 __all__ = ["EDITS", "OLDEST", "Edit", "edit", "release_of", "require_usable", "version_of"]
 
@@ -50,18 +50,25 @@ def release_of(tree: Path) -> str:
     UnsupportedError
         If it is no kernel's source.
     """
-    makefile = tree / "Makefile"
-    text = makefile.read_text(encoding="utf-8") if makefile.is_file() else ""
     said: dict[str, str] = dict(
-        re.findall(r"(?m)^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(\S*)$", text)
+        re.findall(
+            r"(?m)^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(\S*)$", _text(tree / "Makefile")
+        )
     )
-    if not {"VERSION", "PATCHLEVEL"} <= said.keys():
+    numbers = [said.get("VERSION", ""), said.get("PATCHLEVEL", ""), said.get("SUBLEVEL") or "0"]
+    release = ".".join(numbers) + said.get("EXTRAVERSION", "")
+    # The kernel's folder will be called so.
+    if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,4}){2}[\w.+~-]{0,64}", release, re.ASCII):
         raise UnsupportedError(
             f"{tree} is no kernel's source, as its Makefile names no version: give the folder that"
             " Kconfig and arch are in, or a package linux-source-X.Y of Debian's."
         )
-    numbers = [said["VERSION"], said["PATCHLEVEL"], said.get("SUBLEVEL") or "0"]
-    return ".".join(numbers) + said.get("EXTRAVERSION", "")
+    return release
+
+
+def _text(path: Path) -> str:
+    """Return a file's text, "" if there is none; what is no UTF-8 stays as it is."""
+    return path.read_text("utf-8", "surrogateescape") if path.is_file() else ""
 
 
 def version_of(release: str) -> tuple[int, int]:
@@ -91,7 +98,7 @@ def require_usable(tree: Path) -> None:
             " later, e.g. pi2-fluid linux build."
         )
     kconfig = tree / "arch" / "um" / "Kconfig"
-    if not kconfig.is_file() or "UML_TIME_TRAVEL_SUPPORT" not in kconfig.read_text("utf-8"):
+    if "UML_TIME_TRAVEL_SUPPORT" not in _text(kconfig):
         raise UnsupportedError(
             f"the source of Linux {release} has no User-Mode Linux with time travel, in which"
             " guests run: give one with UML_TIME_TRAVEL_SUPPORT in arch/um/Kconfig."
@@ -108,11 +115,10 @@ def edit(tree: Path) -> None:
     """
     for change in EDITS:
         path = tree / change.file
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        text, count = re.subn(change.pattern, change.replacement, text)
+        text, count = re.subn(change.pattern, change.replacement, _text(path))
         if count != 1:
             raise BuildError(
                 f"Linux {release_of(tree)} has changed {change.file} so that it cannot be edited"
                 f" ({change.purpose}): give another version, e.g. --version 7.2, or report it."
             )
-        save_text(path, text)
+        save_bytes(path, text.encode("utf-8", "surrogateescape"))

@@ -6,12 +6,12 @@ import pytest
 from archives import deb, hexadecimal, package, source, tar, tarball, write_tree
 from refusals import refused
 
-from pi2_fluid.engines.linux.building.archives import (
+from pi2_fluid.engines.linux.building.archives import unpack
+from pi2_fluid.engines.linux.building.trees import (
     copy_tree,
     is_needed,
     sha256_of_file,
     sha256_of_tree,
-    unpack,
 )
 from pi2_fluid.errors import BuildError, UnsupportedError
 
