@@ -214,7 +214,9 @@ def twin(p: Points) -> Answer:
 
     linear = loops(p, update="sampled").linear
     found = [
-        margins_from_crossings(find_crossings(linear.element((i,)), "sampled"), lambda: False)
+        margins_from_crossings(
+            find_crossings(linear.element((i,)), "sampled"), lambda: 0, settles=True
+        )
         for i in range(len(p))
     ]
     gm, pm = np.array(found).T[:2]

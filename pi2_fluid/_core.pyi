@@ -215,6 +215,9 @@ class LinearLoops:
         integrators: Annotated[
             NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
+        settles: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
         aliases: Annotated[
             NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],

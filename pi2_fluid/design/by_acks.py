@@ -32,8 +32,9 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.acks import AckLoop
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
-from pi2_fluid.loop.margins import Margins, known, margins_from_crossings
+from pi2_fluid.loop.margins import Margins, known
 from pi2_fluid.loop.roots import count_unstable
+from pi2_fluid.loop.searching import searched_margins
 from pi2_fluid.loop.state_space import LinearController
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import respond
@@ -297,7 +298,7 @@ def _exact(plant: AckPlants, alpha: float, beta: float, interval: float, update:
     loop = plant.linear(alpha, beta, interval)
     crossings = find_crossings(loop, update)
     count = count_unstable(loop, update)
-    gm, pm, w_gc, w_pc, delay = margins_from_crossings(crossings, lambda: count == 0)
+    gm, pm, w_gc, w_pc, delay, *_ = searched_margins(loop, update, crossings, count)
     if plant.p_prime[0] <= _NO_LOAD:
         low = complex(respond(loop, 1j * _SLOW / plant.rtt[0], update))
         if low.real < 0.0 < low.imag:  # below -180 degrees from the beginning: no gain is too small

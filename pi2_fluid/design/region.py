@@ -362,7 +362,7 @@ def exact_margins(
     """Return the margins of one loop, searched for all of its crossovers."""
     loop = plant.linear(alpha, beta, interval).element((0, 0))
     search, this = search_of(loop, update), np.array(True)
-    gm, pm, w_gc, w_pc, delay = search.margins(this).ravel().tolist()
+    gm, pm, w_gc, w_pc, delay, *_ = search.margins(this).ravel().tolist()
     count = int(search.counts(this)[0]) if plant.mu[0] > 0.0 else None
     if plant.mu[0] == 0.0 and plant.rtt[0] >= rtt_limit(alpha, beta, interval, update):
         gm, w_pc = -math.inf, 0.0

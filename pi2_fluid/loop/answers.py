@@ -13,7 +13,12 @@ from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_
 from pi2_fluid.loop.acks import HARMONICS, AckLoop, closed_form_ack_margins, find_echoes
 from pi2_fluid.loop.construction import LinearisedLoop
 from pi2_fluid.loop.crossovers import Crossings
-from pi2_fluid.loop.margins import Margins, closed_form_margins, sampled_form_margins
+from pi2_fluid.loop.margins import (
+    Margins,
+    SearchedMargins,
+    closed_form_margins,
+    sampled_form_margins,
+)
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.searching import Search
 from pi2_fluid.loop.transient import find_bandwidth, step_response
@@ -50,7 +55,7 @@ class LoopAnswers(LinearisedLoop):
         progress : callable, optional
             Called as ``progress(done, total)`` after each loop that is searched.
         """
-        rows = np.empty((5, *self.shape))
+        rows = np.full((len(SearchedMargins._fields), *self.shape), np.nan)
         fast: Any = np.zeros(self.shape, dtype=bool)
         closed = self._closed_form_margins()
         if closed is not None:
@@ -59,10 +64,11 @@ class LoopAnswers(LinearisedLoop):
             fast = np.broadcast_to(valid, self.shape)
             with np.errstate(invalid="ignore"):  # where it is not valid, and overwritten below
                 rows[4] = np.radians(rows[1]) / rows[2]
+                rows[5] = np.where(rows[0] < 0.0, np.inf, -np.inf)  # there is one crossing
         if not np.all(fast):
             rows[:, ~fast] = self._search.margins(~fast, progress)
-        gm, pm, w_gc, w_pc, delay = (
-            relabel(self.labels, row) if row.ndim else float(row) for row in rows
+        gm, pm, w_gc, w_pc, delay, lower = (
+            relabel(self.labels, row) if row.ndim else float(row) for row in rows[:-1]
         )
         return Margins(
             gain_margin_db=gm,
@@ -72,7 +78,8 @@ class LoopAnswers(LinearisedLoop):
             delay_margin=delay,
             update=self.update,
             _modulus=self._modulus,
-            _verdict=partial(self._verdict, gm, fast),
+            _verdict=partial(self._verdict, gm, fast, rows[-1]),
+            _lower=lower,
             _echo=self._echo_code if self._dual else None,
         )
 
@@ -250,14 +257,18 @@ class LoopAnswers(LinearisedLoop):
         found = self._search.distances(self._all)
         return relabel(self.labels, found.reshape(self.shape) if self.shape else float(found[0]))
 
-    def _verdict(self, gain_margin_db: Values, fast: BoolArray) -> Values:
+    def _verdict(self, gain_margin_db: Values, fast: BoolArray, unstable: FloatArray) -> Values:
         # On the fast path there is one gain and one phase crossover, and no open-loop pole on the
         # right: the sign decides.
         gain_margin_db = np.asarray(gain_margin_db)
         code = np.where(np.abs(gain_margin_db) < BOUNDARY, 0, np.sign(gain_margin_db)).astype(int)
         searched = ~np.asarray(fast)
         if searched.any():
-            count, distance = self._search.counts(searched), self._search.distances(searched)
+            distance = self._search.distances(searched)
+            count = unstable[searched]
+            missing = np.zeros(self.shape, dtype=bool)
+            missing[searched] = np.isnan(count)
+            count[np.isnan(count)] = self._search.counts(missing)
             boundary = (count < 0) | (distance < BOUNDARY)
             code[searched] = np.where(boundary, 0, np.where(count == 0, 1, -1))
         return relabel(self.labels, code) if self.shape else int(code)

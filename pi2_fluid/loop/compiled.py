@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from pi2_fluid import _core
+from pi2_fluid.loop.corners import corners_of, hardly_damped, slowest_corner
 from pi2_fluid.loop.expansion import Echo, echoes_of
+from pi2_fluid.loop.open_loop import settles_alone
 from pi2_fluid.loop.ratios import MOST_STATES, described
-from pi2_fluid.loop.response import integrators
+from pi2_fluid.loop.response import asymptote_of
 from pi2_fluid.loop.sampled import alias_counts
-from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop, slowest_rate
+from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop
 
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray, IntArray, Real
@@ -102,13 +104,27 @@ def compile_loops(
         bottom=np.array([each(value) for value in bottom]),
         unit=each(unit),
         interval=each(controller.interval if ticks else 0.0),
-        slow=each(slowest_rate(loop.classes, [loop.controller])),
-        integrators=each(integrators(loop)).astype(np.int64),
+        slow=each(slowest_corner(loop)),
+        integrators=each(_usual_integrators(loop)).astype(np.int64),
+        settles=each(settles_alone(loop).astype(float)).astype(np.int64),
         aliases=each(alias_counts(loop) if update == "sampled" else 0).astype(np.int64),
         update=update,
         simd=simd,
     )
     return CompiledLoops(loops, int(np.count_nonzero(chosen)))
+
+
+def _usual_integrators(loop: LinearLoop) -> IntArray:
+    """The number of poles at 0, of loops that compiled code follows.
+
+    -1 where L begins negative or at 0, -2 where it bends back and forth in a narrow range, so that
+    unstable modes are not counted, either.
+    """
+    asymptote, corners = asymptote_of(loop), corners_of(loop)
+    sharp = np.sum(hardly_damped(corners) & (corners.imag > 0.0), axis=0)
+    usual = (asymptote.order >= 0) & (asymptote.value > 0.0)
+    result: IntArray = np.where(sharp > 1, -2, np.where(usual, asymptote.order, -1))
+    return result
 
 
 def _class_columns(cls: LinearClass, each: Callable[[Real], FloatArray]) -> dict[str, FloatArray]:

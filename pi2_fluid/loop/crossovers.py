@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import singledispatch
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from pi2_fluid.errors import SolverError
+from pi2_fluid.loop.corners import landmarks_of, slowest_corner
+from pi2_fluid.loop.ends import fading_end, far_end, gain_bound, high_limit, low_end
 from pi2_fluid.loop.minima import smallest_between
-from pi2_fluid.loop.response import controller_polynomials, held_polynomials, integrators
-from pi2_fluid.loop.state_space import AnyLoop, LinearLoop
+from pi2_fluid.loop.response import Asymptote, asymptote_of
+from pi2_fluid.loop.state_space import AnyLoop
 from pi2_fluid.loop.tracking import base_grid, track
 from pi2_fluid.loop.updates import NEARLY_ALL, highest_frequency, longest_delay, respond
 from pi2_fluid.loop.zeros import zeros_between
@@ -25,15 +25,11 @@ __all__ = [
     "GainCrossing",
     "PhaseCrossing",
     "crossings_on",
-    "fading_end",
     "find_crossings",
-    "gain_bound",
-    "plant_bound",
     "smallest_distance",
     "smallest_on_curve",
 ]
 
-_LOWEST: Final = 1e-25  # rad/s per rad/s of the loop's slowest scale: where the search gives up
 _TURN: Final = 2 * np.pi
 _SMALL_GRID: Final = 1000
 _NEAR: Final = 0.4  # as close as neighbours on the followed curve
@@ -54,6 +50,9 @@ class PhaseCrossing(NamedTuple):
 
     w: float
     gain: float
+    enters: int
+    """How many closed-loop modes begin to grow as the gain rises beyond 1/gain, or, if negative,
+    cease to: a pair where the phase falls, one alone at either end of the frequencies."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Crossings:
     values: ComplexArray
 
 
-def find_crossings(loop: AnyLoop, update: str) -> Crossings:
+def find_crossings(loop: AnyLoop, update: str, *, quiet: bool = False) -> Crossings:
     """Find every crossover of a scalar loop that matters for its margins.
 
     Parameters
@@ -77,12 +76,14 @@ def find_crossings(loop: AnyLoop, update: str) -> Crossings:
     loop : AnyLoop
         Of shape ().
     update : {"continuous", "delayed", "sampled"}
+    quiet : bool
+        Also those phase crossovers that matter where |L| > 1 at others, but the gain is raised.
 
     Notes
     -----
     The curve is followed from where its phase has reached its low-frequency asymptote up to where a
-    bound of |L| proves that no gain crossover, and no phase crossover with a smaller gain margin,
-    can follow, or to where the loop ends.
+    bound of |L| proves that no gain crossover, and no phase crossover with a larger gain (below
+    1, if `quiet`) can follow, or to where the loop ends.
 
     Raises
     ------
@@ -96,8 +97,8 @@ def find_crossings(loop: AnyLoop, update: str) -> Crossings:
     end, turning = highest_frequency(loop, update), 1.0 / longest_delay(loop, update)
     symmetric = NEARLY_ALL * end  # as far as a sampled loop goes
     top = min(symmetric, loop.reach)
-    asymptote = -np.pi / 2 * float(integrators(loop))
-    low = _low_end(response, min(turning, top / 8), asymptote)
+    asymptote = asymptote_of(loop)
+    low = low_end(response, min(turning, top / 8), asymptote, float(slowest_corner(loop)))
     spacing = min(0.4 * turning, top / 8)
     high = top
     if (
@@ -105,13 +106,16 @@ def find_crossings(loop: AnyLoop, update: str) -> Crossings:
     ):  # else the whole range costs less than finding a shorter one
         high = min(top, max(fading_end(loop, update, 1.0), 8 * low))
     while True:
-        grid = np.union1d(base_grid(low, high, spacing), loop.landmarks(high))
+        grid = np.union1d(base_grid(low, high, spacing), landmarks_of(loop, high))
         w, values = track(response, grid)
         reached = high == symmetric
-        crossings = crossings_on(response, w, values, asymptote, end, reached=reached)
-        best = max((crossing.gain for crossing in crossings.phase), default=0.0)
-        if high == top or best > gain_bound(loop, update, high):
-            return crossings
+        angle = float(asymptote.angle)
+        crossings = crossings_on(response, w, values, angle, end, reached=reached)
+        gains = [each.gain for each in crossings.phase if not quiet or each.gain < 1.0]
+        best = max(gains, default=0.0)
+        endless = high_limit(loop, update) > 0.0 and high > far_end(loop, update)
+        if high == top or best > gain_bound(loop, update, high) or endless:
+            return _with_ends(loop, update, asymptote, crossings)
         high = min(top, 2 * high + _TURN * turning)
 
 
@@ -148,22 +152,56 @@ def crossings_on(
         for root in _gain_roots(response, w, log_gain, mirrored=reached)
     ]
     phases = [
-        PhaseCrossing(root, float(abs(response(np.array([root]))[0])))
-        for root in _phase_roots(response, w, phase, end, mirrored=reached)
+        PhaseCrossing(root, float(abs(response(np.array([root]))[0])), 2 * falls)
+        for root, falls in _phase_roots(response, w, phase, end, mirrored=reached)
     ]
     if reached and values[-1].real < 0.0:
-        phases.append(PhaseCrossing(end, float(abs(values[-1].real))))
+        falls = 1 if values[-1].imag < 0.0 else -1
+        phases.append(PhaseCrossing(end, float(abs(values[-1].real)), falls))
     return Crossings(tuple(gains), tuple(phases), w, values)
 
 
+def _with_ends(loop: AnyLoop, update: str, asymptote: Asymptote, crossings: Crossings) -> Crossings:
+    """Crossings with those at 0, where no integrator is, and at infinity, where L does not fade."""
+    phases = list(crossings.phase)
+    if asymptote.order == 0 and asymptote.value < 0.0:
+        falls = 1 if crossings.values[0].imag > 0.0 else -1
+        phases.insert(0, PhaseCrossing(0.0, -float(asymptote.value), falls))
+    limit = high_limit(loop, update)
+    if limit > 0.0:  # behind a delay it turns for ever
+        phases.append(PhaseCrossing(np.inf, limit, 2))
+    return replace(crossings, phase=tuple(phases))
+
+
 def smallest_distance(loop: AnyLoop, update: str, crossings: Crossings) -> float:
-    """Return the modulus margin, min over w of |1 + L|: the inverse of the peak sensitivity."""
+    """Return the modulus margin, min over w of |1 + L|: the inverse of the peak sensitivity.
+
+    Beyond the crossovers of a loop that is not stable its curve may come nearer to -1 than it has:
+    it is followed as far as that takes.
+    """
 
     def response(w: FloatArray) -> ComplexArray:
         return respond(loop, 1j * w, update)
 
-    found, _ = smallest_on_curve(response, crossings, lambda value: np.abs(1.0 + value))
-    return min(found, 1.0)
+    def distance(value: ComplexArray) -> FloatArray:
+        away: FloatArray = np.abs(1.0 + value)
+        return away
+
+    found, _ = smallest_on_curve(response, crossings, distance)
+    asymptote, limit = asymptote_of(loop), high_limit(loop, update)
+    found = min(found, 1.0 - limit)
+    if asymptote.order == 0:
+        found = min(found, abs(1.0 + float(asymptote.value)))
+    w, turning = float(crossings.w[-1]), 1.0 / longest_delay(loop, update)
+    top = min(NEARLY_ALL * highest_frequency(loop, update), loop.reach)
+    while w < top and max(gain_bound(loop, update, w), limit) > 1.0 - found:
+        high = min(top, 2 * w + _TURN * turning)
+        more = track(response, base_grid(w, high, 0.4 * turning))
+        found = min(found, smallest_on_curve(response, Crossings((), (), *more), distance)[0])
+        w = high
+        if limit > 0.0 and w > far_end(loop, update):
+            break
+    return found
 
 
 def smallest_on_curve(
@@ -171,14 +209,14 @@ def smallest_on_curve(
 ) -> tuple[float, float]:
     """Return the smallest of a positive function of L on the followed curve, and its frequency.
 
-    The function is to move by less than 0.5 where L moves by less than 0.4 of itself.
+    The function is to move by less than half of 1 + itself where L moves by less than 0.4 of L.
     """
     sizes = function(crossings.values)
     x = np.log(crossings.w)
     padded = np.concatenate([[np.inf], sizes, [np.inf]])
     lowest = (sizes <= padded[:-2]) & (sizes <= padded[2:])
     # As neighbours do, a minimum hides no deeper than this.
-    lowest &= sizes < np.min(sizes) + 0.5
+    lowest &= sizes < np.min(sizes) + 0.5 * (1.0 + np.min(sizes))
 
     def at(log_w: float) -> float:
         return float(function(response(np.exp([log_w])))[0])
@@ -193,80 +231,6 @@ def smallest_on_curve(
     return best, where
 
 
-def _low_end(response: Curve, start: float, asymptote: float) -> float:
-    """A frequency below which L has its asymptotic phase and, with an integrator, a gain > 1."""
-    w = start / 100
-    while w > start * _LOWEST:
-        value = response(np.array([w]))[0]
-        settled = abs(np.angle(value * np.exp(-1j * asymptote))) < 0.02
-        if settled and (abs(value) > 2.0 or asymptote == 0.0):
-            return w
-        w /= 4.0
-    raise SolverError(
-        "the loop has no low-frequency asymptote that could be reached: its slowest time constant"
-        " is too long compared with its round-trip time."
-    )
-
-
-def fading_end(loop: AnyLoop, update: str, level: float) -> float:
-    """Return a frequency above which |L| < level for certain; pi/T if there is none below."""
-    top = highest_frequency(loop, update)
-    w = 1.0 / min(float(cls.rtt) for cls in loop.classes)
-    for _ in range(200):
-        if w >= top:
-            return top
-        if gain_bound(loop, update, w) < level:
-            return w
-        w *= 1.5
-    raise SolverError("the loop's gain does not fall with frequency: check the laws.")
-
-
-def gain_bound(loop: AnyLoop, update: str, w: float) -> float:
-    """Return an upper bound of |L(jv)| over all v >= w (infinite while w is too low for it).
-
-    For a sampled loop, over w <= v <= pi/T: a bound of |G(jx)| that falls at least like x^-2 makes
-    the aliases add at most 2 (1 + 3^-3 + 5^-3 + ...) < 2.11 times the direct term. If it falls
-    like x^-1, as with a lead, they add at most 2 (1 + 3^-2 + 5^-2 + ...) = pi^2/4 times.
-    """
-    plant, falls = plant_bound(loop, w)
-    if not np.isfinite(plant):
-        return np.inf
-    if update != "sampled":
-        numerator, denominator = controller_polynomials(
-            loop.controller, 1j * np.geomspace(w, 1e6 * w, 200)
-        )
-        return 1.05 * float(np.max(np.abs(numerator / denominator))) * plant
-    s = 1j * np.linspace(w, highest_frequency(loop, update), 200)
-    T = float(loop.controller.interval)
-    numerator, denominator = held_polynomials(loop.controller, s)
-    held = 1.05 * float(np.max(np.abs(numerator / denominator * np.expm1(-s * T)))) / T
-    aliases = 2.11 if falls == 2 else np.pi**2 / 4
-    return held * (1.0 + aliases) * plant / w
-
-
-@singledispatch
-def plant_bound(loop: AnyLoop, w: float) -> tuple[float, int]:
-    """Return an upper bound of |G(jv)| over v >= w, and the power of 1/v with which it falls."""
-    raise NotImplementedError(type(loop).__name__)
-
-
-@plant_bound.register(LinearLoop)
-def _of_rates(loop: LinearLoop, w: float) -> tuple[float, int]:
-    falls = 2 if all(cls.lead is None for cls in loop.classes) else 1
-    drive, feedback = 0.0, 0.0
-    for cls in loop.classes:
-        rest = w - float(np.linalg.norm(np.atleast_2d(cls.a0), 2))
-        rest -= float(np.linalg.norm(np.atleast_2d(cls.a1), 2))
-        if rest <= 0.0:
-            return np.inf, falls
-        gain = abs(float(cls.weight)) * float(np.linalg.norm(np.atleast_1d(cls.c))) / rest
-        ahead = 0.0 if cls.lead is None else abs(float(cls.lead)) * w
-        drive += gain * (1.0 + ahead) * float(np.linalg.norm(np.atleast_1d(cls.b)))
-        coupling = np.linalg.norm(np.atleast_1d(cls.e0)) + np.linalg.norm(np.atleast_1d(cls.e1))
-        feedback += abs(float(cls.weight * cls.r)) + gain * float(coupling)
-    return (drive / (w - feedback) if w > feedback else np.inf), falls
-
-
 def _gain_roots(
     response: Curve, w: FloatArray, log_gain: FloatArray, *, mirrored: bool
 ) -> list[float]:
@@ -274,13 +238,14 @@ def _gain_roots(
         return np.log(np.abs(response(np.exp(x))))
 
     near = np.abs(log_gain) < _NEAR
-    return _roots(at, np.log(w), log_gain, np.zeros(w.shape), near, mirrored=mirrored)
+    found = _roots(at, np.log(w), log_gain, np.zeros(w.shape), near, mirrored=mirrored)
+    return [root for root, _ in found]
 
 
 def _phase_roots(
     response: Curve, w: FloatArray, phase: FloatArray, end: float, *, mirrored: bool
-) -> list[float]:
-    """Where the phase is an odd multiple of 180 degrees, pi/T apart.
+) -> list[tuple[float, int]]:
+    """Where the phase is an odd multiple of 180 degrees, pi/T apart, and as what `_roots` says.
 
     There it is one by symmetry: the distance from it is divided by cos(wT/2), which vanishes there
     with it, and what is left is smooth, and passes through zero at every other crossing.
@@ -302,8 +267,10 @@ def _phase_roots(
 
 def _roots(
     at: _Level, x: FloatArray, f: FloatArray, level: FloatArray, near: BoolArray, *, mirrored: bool
-) -> list[float]:
+) -> list[tuple[float, int]]:
     """Roots of f on its followed grid: sign changes, and pairs hidden between two grid points.
+
+    Each with 1 where f falls, -1 where it rises, 0 where it only touches.
 
     Neighbours differ by less than 0.4, so a sign change between points whose nearest levels differ
     is the middle between two levels, not a root, and a pair hides where f is `near` zero only.
@@ -314,19 +281,23 @@ def _roots(
     f = np.concatenate([f, hidden_f])[order]
     level = np.concatenate([level, hidden_level])[order]
     cell = np.flatnonzero((f[:-1] * f[1:] < 0.0) & (level[:-1] == level[1:]))
-    roots = list(x[f == 0.0])
+    roots: list[tuple[float, int]] = []
+    for place in np.flatnonzero(f == 0.0).tolist():
+        before, after = np.sign(f[max(place - 1, 0)]), np.sign(f[min(place + 1, f.size - 1)])
+        roots.append((x[place], int(before - after) // 2))
     if cell.size:
         # The ends are evaluated anew: a crossing within rounding of a grid point may vanish.
         low, high, where = x[cell], x[cell + 1], level[cell]
         f_low, f_high = at(low, where), at(high, where)
         real = f_low * f_high < 0.0
         where = where[real]
-        roots += zeros_between(
+        zeros = zeros_between(
             lambda x, number: at(x, where[number]),
             *(end[real] for end in (low, high, f_low, f_high)),
             tolerance=_TOLERANCE,
         )
-    return sorted(float(np.exp(root)) for root in roots)
+        roots += zip(zeros, np.sign(f_low[real]).astype(int).tolist(), strict=True)
+    return [(float(np.exp(root)), falls) for root, falls in sorted(roots)]
 
 
 def _touching(

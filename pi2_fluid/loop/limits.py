@@ -221,7 +221,7 @@ def _sampled(
     """(gain_margin_db, phase_margin_deg, w_gc, w_pc, delay_margin) of sampled loops."""
     loop = _limit_loop(m, alpha, beta, interval, rtt)
     every = np.ones(loop.shape, dtype=bool)
-    rows = search_of(loop, "sampled").margins(every).reshape(5, *loop.shape)
+    rows = search_of(loop, "sampled").margins(every)[:5].reshape(5, *loop.shape)
     # From there on the phase starts below -180 degrees: its crossover is the limit of frequency 0.
     below = rtt >= _existence(alpha, beta, interval, "sampled")
     rows[0], rows[3] = np.where(below, -np.inf, rows[0]), np.where(below, 0.0, rows[3])

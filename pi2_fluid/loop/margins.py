@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from pi2_fluid.html import html_table
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.equations import ClosedForm
+from pi2_fluid.loop.stable_gains import stable_gains
 from pi2_fluid.records.labels import relabel
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Margins",
+    "SearchedMargins",
     "closed_form_margins",
     "known",
     "margins_from_crossings",
@@ -32,6 +34,7 @@ __all__ = [
 
 T = TypeVar("T")
 
+_ROUNDED: Final = 1e-9  # degrees by which the phase margin of a loop on its boundary is wrong
 _VERDICTS: Final = {1: "stable", -1: "unstable", 0: "undecided"}
 _ECHOES: Final = {1: "damped", -1: "grows", 0: "not applicable"}
 
@@ -46,8 +49,13 @@ class Margins:
     Attributes
     ----------
     gain_margin_db : float or array
-        How many dB the gain may grow before the loop is unstable; negative: by how many it must be
-        reduced. The smallest over all frequencies where L is real and negative.
+        How many dB the gain may grow before the loop is unstable, inf if it may without end. Of an
+        unstable loop, negative, by how many it must be reduced, -inf if no reduction helps.
+    lower_gain_margin_db : float or array
+        How many dB, negative, the gain may fall before the loop is unstable, as one does that is
+        stable conditionally or whose open loop is not; -inf, as a rule, if it may without end. Of
+        an unstable loop, positive, by how many it must be raised, inf if that does not help: with
+        -inf above, no gain makes it stable.
     phase_margin_deg : float or array
         180 degrees plus the continuous phase of L (-90 as w -> 0) at the gain crossover; not
         wrapped, so an unstable loop may show -546. The smallest over all gain crossovers; for a
@@ -57,8 +65,8 @@ class Margins:
     delay_margin : float or array
         Seconds of additional delay in the loop until it is unstable: the smallest of phase margin
         over frequency at any gain crossover.
-    gain_margin : float or array
-        The gain margin as a ratio.
+    gain_margin, lower_gain_margin : float or array
+        The gain margins as ratios.
     update : {"continuous", "delayed", "sampled"}
         The model of the update interval in which they were found.
     uniform : bool
@@ -101,13 +109,42 @@ class Margins:
     _echo: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
     uniform: bool = False
     caution: str = ""
+    _lower: Values | None = field(default=None, repr=False)
 
     @property
     def gain_margin(self) -> Values:
         """The gain margin as a ratio."""
-        with np.errstate(over="ignore"):
-            ratio = 10.0 ** (np.asarray(self.gain_margin_db) / 20.0)
-        return relabel(self.gain_margin_db, _plain(ratio))
+        return _ratio(self.gain_margin_db)
+
+    @property
+    def lower_gain_margin_db(self) -> Values:
+        """How many dB the gain may fall; of an unstable loop, must rise."""
+        if self._lower is not None:
+            return self._lower
+        # One crossing alone, of an open loop that is stable.
+        upper = np.asarray(self.gain_margin_db, dtype=float)
+        return relabel(self.gain_margin_db, _plain(np.where(upper < 0.0, np.inf, -np.inf)))
+
+    @property
+    def lower_gain_margin(self) -> Values:
+        """The same as a ratio."""
+        return _ratio(self.lower_gain_margin_db)
+
+    @property
+    def remark(self) -> str:
+        """What the gain of one loop may or must do, besides its gain margin; "", as a rule."""
+        if np.ndim(self.gain_margin_db):
+            return ""
+        upper, lower = float(self.gain_margin_db), float(self.lower_gain_margin_db)
+        if self.verdict == "stable":
+            falls = (
+                f"stable conditionally: unstable, too, with a gain that is {-lower:.4g} dB lower"
+            )
+            return falls if np.isfinite(lower) else ""
+        if np.isfinite(lower):
+            also = "" if upper == -np.inf else ", too"
+            return f"stable with a gain that is {lower:.4g} dB higher{also}"
+        return "no gain makes it stable" if upper == -np.inf else ""
 
     @cached_property
     def modulus_margin(self) -> Values:
@@ -171,6 +208,7 @@ class Margins:
         if np.ndim(self.gain_margin_db) == 0:  # of an array both may take long
             rows += [(self._modulus_name, self.modulus_margin, ""), ("verdict", self.verdict, "")]
             rows += [("echo modes", self.echo, "")] if self._echo is not None else []
+            rows += [("gain", self.remark, "")] if self.remark else []
         return html_table("Margins", rows)
 
     def __str__(self) -> str:
@@ -186,6 +224,7 @@ class Margins:
             + (f"\necho modes    {self.echo:>10}" if self._echo is not None else "")
             + "\nuniform: all links are scaled, turned or delayed together" * self.uniform
             + f"\ncaution: {self.caution}" * bool(self.caution)
+            + f"\n{self.remark}" * bool(self.remark)
         )
 
     @property
@@ -261,33 +300,50 @@ def _dimensionless(form: ClosedForm) -> tuple[Real, Real, Real]:
     return m, mu, form.alpha * form.rtt**2 / form.update_interval
 
 
+class SearchedMargins(NamedTuple):
+    """What a search finds of one loop."""
+
+    gain_margin_db: float
+    phase_margin_deg: float
+    gain_crossover: float
+    phase_crossover: float
+    delay_margin: float
+    lower_gain_margin_db: float
+    unstable: float
+    """How many modes grow, -1 on the boundary; NaN where that was not counted."""
+
+
 def margins_from_crossings(
-    crossings: Crossings, is_stable: Callable[[], bool]
-) -> tuple[float, float, float, float, float]:
-    """Return (gain_margin_db, phase_margin_deg, w_gc, w_pc, delay_margin) of one loop.
+    crossings: Crossings, count: Callable[[], int], *, settles: bool = False
+) -> SearchedMargins:
+    """Return the margins of one loop.
 
     With one crossover of each kind these are the textbook's. A loop that crosses more often (a
-    resonance, a phase that dips below -180 degrees and recovers) may be stable although its phase
-    has fallen by a full turn at a later gain crossover, or |L| > 1 at a phase crossover. If it is,
-    a margin is what may still be added: phase margins are taken modulo 360 degrees and gain margins
-    at crossovers with |L| < 1 only. If it is not, the smallest values stand, as measured.
+    resonance, a phase that dips below -180 degrees and recovers), or whose open loop is not stable,
+    may be stable although its phase has fallen by a full turn at a later gain crossover, or |L| > 1
+    at a phase crossover. If it is, a phase margin is what may still be added, modulo 360 degrees;
+    if not, the smallest value stands, as measured. Gain margins are those of `stable_gains`.
 
     Parameters
     ----------
     crossings : Crossings
-    is_stable : callable
-        Asked only where the crossings alone do not decide.
+    count : callable
+        How many modes grow, -1 on the boundary. Asked only where the crossings do not decide.
+    settles : bool
+        Whether the open loop is known to be stable.
     """
     gains = [(gain.phase_margin_deg, gain.w) for gain in crossings.gain]
-    phases = [(-20.0 * float(np.log10(phase.gain)), phase.w) for phase in crossings.phase]
-    several = len(gains) > 1 or sum(db < 0.0 for db, _ in phases) > 1
-    if several and is_stable():
-        gains = [(pm % 360.0, w) for pm, w in gains]
-        phases = [(db, w) for db, w in phases if db > 0.0]
+    loud = any(phase.gain >= 1.0 for phase in crossings.phase)
+    asked = not settles or loud or len(gains) > 1
+    unstable = count() if asked else 0
+    if unstable == 0:
+        gains = [((pm + _ROUNDED) % 360.0 - _ROUNDED, w) for pm, w in gains]
     pm, w_gc = min(gains, default=(np.inf, np.inf))
-    gm, w_pc = min(phases, default=(np.inf, np.inf))
     delay = min((float(np.radians(angle)) / w for angle, w in gains), default=np.inf)
-    return gm, pm, w_gc, w_pc, delay
+    upper, w_pc, lower = stable_gains(crossings.phase, unstable)
+    with np.errstate(divide="ignore"):
+        gm, below = (20.0 * float(np.log10(factor)) for factor in (upper, lower))
+    return SearchedMargins(gm, pm, w_gc, w_pc, delay, below, unstable if asked else np.nan)
 
 
 def known(value: T) -> Callable[[], T]:
@@ -300,6 +356,12 @@ def known(value: T) -> Callable[[], T]:
 
 def _same(value: T) -> T:
     return value
+
+
+def _ratio(db: Values) -> Values:
+    with np.errstate(over="ignore"):
+        ratio = 10.0 ** (np.asarray(db) / 20.0)
+    return relabel(db, _plain(ratio))
 
 
 def _plain(value: FloatArray) -> Real:

@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.polynomial import Polynomial
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import FloatArray
+    from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["in_steps", "resolvent", "tustin_image"]
+__all__ = ["in_steps", "polynomial_roots", "resolvent", "tustin_image"]
+
+_FAR: Final = 1e-30  # of its largest coefficient: instead of a leading one that is 0
+
+
+def polynomial_roots(rising: Sequence[FloatArray]) -> ComplexArray:
+    """Return the roots of polynomials, the first axis; very far ones for powers that some lack.
+
+    Parameters
+    ----------
+    rising : sequence of array
+        Coefficients in rising powers.
+    """
+    falling = np.stack(np.broadcast_arrays(*rising[::-1]), axis=-1).astype(float)
+    degree = falling.shape[-1] - 1
+    leading, size = falling[..., 0], np.max(np.abs(falling), axis=-1)
+    leading = np.where(leading == 0.0, np.where(size > 0.0, _FAR * size, 1.0), leading)
+    companion = np.zeros((*falling.shape[:-1], degree, degree))
+    companion[..., 1:, :-1] = np.eye(max(degree - 1, 0))
+    companion[..., :1, :] = (-falling[..., 1:] / leading[..., None])[..., None, :]
+    found: Any = np.linalg.eigvals(companion)
+    result: ComplexArray = np.moveaxis(found, -1, 0)
+    return result
 
 
 def resolvent(matrix: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:

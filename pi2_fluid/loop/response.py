@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray, IntArray
 
 __all__ = [
+    "Asymptote",
+    "asymptote_of",
     "characteristic",
     "characteristic_degree",
     "class_determinant",
@@ -26,6 +28,9 @@ __all__ = [
     "open_characteristic",
     "plant_response",
 ]
+
+_LOW: Final = 1e-30  # times 1/R: below every corner
+_STEP: Final = 100.0
 
 
 def loop_response(loop: AnyLoop, s: ComplexArray, *, half_sample: bool = False) -> ComplexArray:
@@ -45,13 +50,31 @@ def loop_response(loop: AnyLoop, s: ComplexArray, *, half_sample: bool = False) 
     return numerator / denominator * plant_response(loop, s) * extra
 
 
+class Asymptote(NamedTuple):
+    """What L is at low frequency: a real number over s^order."""
+
+    order: IntArray
+    """Poles at 0, less zeros there."""
+    value: FloatArray
+    """That number."""
+    angle: FloatArray
+    """The phase of L(jw) as w -> 0 (rad): -90 degrees for each pole, and half a turn less if the
+    number is negative."""
+
+
+def asymptote_of(loop: AnyLoop) -> Asymptote:
+    """Return what L is at low frequency, of an array of loops."""
+    low = _LOW / np.max(np.broadcast_arrays(*(cls.rtt for cls in loop.classes)), axis=0)
+    first, second = (loop_response(loop, 1j * w) for w in (low, _STEP * low))
+    order = np.round(-np.log(np.abs(second) / np.abs(first)) / np.log(_STEP))
+    value: Any = np.real(first * np.exp(0.5j * np.pi * order)) * low**order
+    angle: FloatArray = -0.5 * np.pi * order - np.pi * (value < 0.0)
+    return Asymptote(order.astype(np.int64), value, angle)
+
+
 def integrators(loop: AnyLoop) -> IntArray:
-    """Return the number of poles of L at s = 0; its phase starts at -90 degrees times it."""
-    slowest = np.max(np.broadcast_arrays(*(cls.rtt for cls in loop.classes)), axis=0)
-    angle = np.angle(loop_response(loop, 1e-30j / slowest))
-    below = np.where(angle < np.pi / 2, -angle, 2 * np.pi - angle)
-    result: IntArray = np.round(below / (np.pi / 2)).astype(np.int64)
-    return result
+    """Return the number of poles of L at s = 0."""
+    return asymptote_of(loop).order
 
 
 @singledispatch
@@ -96,18 +119,26 @@ def _evaluate(coefficients: list[FloatArray], x: ComplexArray) -> ComplexArray:
 
 
 def characteristic(
-    loop: LinearLoop, s: ComplexArray, *, half_sample: bool = False, scale: float | None = None
+    loop: LinearLoop,
+    s: ComplexArray,
+    *,
+    half_sample: bool = False,
+    scale: float | None = None,
+    closed: bool = True,
 ) -> ComplexArray:
     """Return the characteristic function: entire in s, its zeros are the closed loop's modes.
 
     Normalised so that it behaves as s^n for large s, n = `characteristic_degree`; with a `scale`,
     over (s + scale)^n, factor by factor: of many classes the powers alone would overflow; and over
-    the size of their own determinants.
+    the size of their own determinants. If not `closed`, the open loop's poles instead.
     """
     numerator, denominator = controller_polynomials(loop.controller, s)
     drive, plant = _entire_parts(loop, s, scale)
-    extra = np.exp(-s * loop.controller.interval / 2) if half_sample else 1.0
-    found = (denominator * plant + numerator * drive * extra) / leading_coefficient(loop.controller)
+    found = denominator * plant
+    if closed:
+        extra = np.exp(-s * loop.controller.interval / 2) if half_sample else 1.0
+        found = found + numerator * drive * extra
+    found = found / leading_coefficient(loop.controller)
     return (
         found if scale is None else found / (s + scale) ** (1 + controller_order(loop.controller))
     )
@@ -125,9 +156,8 @@ def characteristic_degree(loop: LinearLoop) -> tuple[int, int]:
 
 
 def controller_order(controller: LinearController) -> int:
-    """Return the number of states of a controller in continuous time."""
-    top, bottom, _ = controller.continuous_image
-    return max(len(top), len(bottom)) - 1
+    """Return the number of poles of a controller in continuous time."""
+    return len(controller.continuous_image[1]) - 1
 
 
 def leading_coefficient(controller: LinearController) -> FloatArray:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.errors import SolverError
-from pi2_fluid.loop.crossovers import fading_end
+from pi2_fluid.loop.corners import landmarks_of, slowest_corner
 from pi2_fluid.loop.delay_system import controller_matrices, delay_system
+from pi2_fluid.loop.ends import fading_end, high_limit
 from pi2_fluid.loop.response import (
     characteristic,
     characteristic_degree,
@@ -18,7 +19,7 @@ from pi2_fluid.loop.response import (
     open_characteristic,
 )
 from pi2_fluid.loop.sampled import sampled_response
-from pi2_fluid.loop.state_space import AnyLoop, LinearLoop, slowest_rate
+from pi2_fluid.loop.state_space import AnyLoop, LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
 from pi2_fluid.loop.updates import highest_frequency, longest_delay
 
@@ -48,6 +49,10 @@ _MOST_STATES: Final = 40  # times 192 nodes: a matrix whose eigenvalues take min
 # how far from a guess it is lost, ten times as far as its root may be.
 _EXACT: Final = 1e-13
 _LOST: Final = 2.0
+_NEAR: Final = 0.3
+_COSTLY: Final = 1e4  # rad of the longest delay, from which on a shorter way is taken
+_PER_DECADE: Final = 24
+_TAIL: Final = 1000  # frequencies
 _FACTORS: Final = 8.0  # that may turn by 0.1 rad each, from one frequency of the grid to the next
 
 
@@ -75,15 +80,24 @@ def _count_of_rates(loop: LinearLoop, update: str) -> int:
     controller's denominator times 1 + L_d, plus the unstable modes of senders and queue.
     """
     slowest = longest_delay(loop, update)
-    slow_rate = float(slowest_rate(loop.classes, [loop.controller]))
+    slow_rate = float(slowest_corner(loop))
     closed_degree, open_degree = characteristic_degree(loop)
     if update != "sampled":
-        half = update == "delayed"
+        half, scale = update == "delayed", 1.0 / slowest
+
+        def open_curve(w: FloatArray) -> ComplexArray:
+            return characteristic(loop, 1j * w, scale=scale, closed=False)
+
+        late = any(np.any(part) for cls in loop.classes for part in (cls.a1, cls.e0, cls.e1))
+        level = 0.5 * (1.0 + high_limit(loop, update))
         return count_right(
-            lambda w: characteristic(loop, 1j * w, half_sample=half, scale=1.0 / slowest),
+            lambda w: characteristic(loop, 1j * w, half_sample=half, scale=scale),
             closed_degree,
             slowest,
             slow_rate,
+            lambda high: landmarks_of(loop, high),
+            near=max(_NEAR, level if level > 0.5 else 0.0),
+            beyond=None if late else (open_curve, fading_end(loop, update, level)),
         )
     open_loop = count_right(
         lambda w: open_characteristic(loop, 1j * w, 1.0 / slowest),
@@ -105,7 +119,7 @@ def _count_of_rates(loop: LinearLoop, update: str) -> int:
     # Where |L_d| < 1/2 for certain, only the denominator turns: what it still turns is added.
     high = fading_end(loop, update, 0.5)
     grid = base_grid(low, high, min(0.4 / slowest, nyquist / 8))
-    turns = count_turns(curve, grid, denominator, nyquist)
+    turns = count_turns(curve, grid, denominator, np.linspace(high, nyquist, _TAIL))
     return _UNDECIDED if turns is None else open_loop + turns
 
 
@@ -115,6 +129,9 @@ def count_right(
     longest: float,
     slowest: float,
     landmarks: Callable[[float], FloatArray] | None = None,
+    *,
+    near: float = _NEAR,
+    beyond: tuple[Curve, float] | None = None,
 ) -> int:
     """Count the zeros on the right of a function on the axis that tends to 1; -1 on the boundary.
 
@@ -128,39 +145,52 @@ def count_right(
         The longest delay (s), the slowest rate (1/s).
     landmarks : callable, optional
         Frequencies that must not be missed, up to one.
+    near : float
+        How far from 1, at most, what is at high frequency may stay.
+    beyond : pair, optional
+        A curve without delays that this one is within 90 degrees of from a frequency on (rad/s):
+        there it need not be followed turn by turn.
     """
     scale = 1.0 / longest
     high = 10.0 * scale
-    while np.max(np.abs(curve(np.geomspace(high, 1e4 * high, 60)) - 1.0)) > 0.3:
+    while np.max(np.abs(curve(np.geomspace(high, 1e4 * high, 60)) - 1.0)) > near:
         high *= 3.0
         if high > 1e12 * scale:
             raise SolverError("the loop's laws do not fade at high frequency: check their rates.")
+    rest, along = None, np.array([])
+    if beyond is not None and high > _COSTLY * scale:
+        rest, end = beyond
+        end = min(max(end, 10.0 * scale), high)
+        along, high = np.geomspace(end, high, 2 + int(_PER_DECADE * np.log10(high / end))), end
+        if landmarks is not None:
+            more = landmarks(float(along[-1]))
+            along = np.union1d(along, more[more > end])
     # Every factor may turn between neighbours: with many of them they must be closer.
     finer = max(1.0, degree / _FACTORS)
     low = 1e-6 * min(slowest, scale)
     grid = base_grid(low, high, 0.4 * scale / finer, finer)
     if landmarks is not None:
         grid = np.union1d(grid, landmarks(high))
-    turns = count_turns(curve, grid)
+    turns = count_turns(curve, grid, rest, along)
     return _UNDECIDED if turns is None else turns
 
 
 def count_turns(
-    curve: Curve, grid: FloatArray, rest: Curve | None = None, end: float = 0.0
+    curve: Curve, grid: FloatArray, rest: Curve | None = None, along: FloatArray | None = None
 ) -> int | None:
     """Return the zeros to the right of a contour: -(phase change)/pi of its half, None on a zero.
 
-    From the last frequency of the grid on to `end`, the curve turns as `rest` does, and the
-    quotient of the two stays within 30 degrees of the positive axis.
+    From the last frequency of the grid on, `along` others from there, the curve turns as `rest`
+    does, and the quotient of the two stays within 90 degrees of the positive axis.
     """
-    w, values = track(curve, grid)
+    _, values = track(curve, grid)
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.angle(values[1:] / values[:-1])
     if not np.isfinite(steps).all() or np.max(np.abs(steps)) > 1.5:
         return None
     change, last = float(np.sum(steps)), values[-1]
-    if rest is not None and w[-1] < end:
-        tail = rest(np.linspace(w[-1], end, 1000))
+    if rest is not None and along is not None and along[0] < along[-1]:
+        _, tail = track(rest, along)
         change += float(np.sum(np.angle(tail[1:] / tail[:-1]))) - float(np.angle(last / tail[0]))
         last = tail[-1]
     # Both ends are real, up to the small rest of the range: round their angle to 0 or 180 degrees.

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from pi2_fluid.loop.compiled import CompiledLoops, Tell, compile_loops
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
-from pi2_fluid.loop.margins import margins_from_crossings
+from pi2_fluid.loop.margins import SearchedMargins, margins_from_crossings
+from pi2_fluid.loop.open_loop import settles_alone
 from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.loop.state_space import AnyLoop, LinearLoop
 
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["Search", "search_of"]
+__all__ = ["Search", "search_of", "searched_margins"]
 
 _Index: TypeAlias = "tuple[int, ...]"
 
@@ -47,7 +49,7 @@ class Search:
     def margins(
         self, chosen: BoolArray, progress: Callable[[int, int], None] | None = None
     ) -> FloatArray:
-        """Return (gain_margin_db, phase_margin_deg, w_gc, w_pc, delay_margin) as rows.
+        """Return the numbers of `SearchedMargins` as rows.
 
         Parameters
         ----------
@@ -59,11 +61,10 @@ class Search:
 
         def twin(index: _Index) -> tuple[float, ...]:
             one = self._element(index)
-            return margins_from_crossings(
-                self.crossings(index), lambda: count_unstable(one, self.update) == 0
-            )
+            return searched_margins(one, self.update, self.crossings(index))
 
-        return self._ask(chosen, CompiledLoops.margins, twin, 5, progress)
+        height = len(SearchedMargins._fields)
+        return self._ask(chosen, CompiledLoops.margins, twin, height, progress)
 
     def distances(self, chosen: BoolArray) -> FloatArray:
         """Return the smallest |1 + L| of chosen loops, in a row."""
@@ -109,6 +110,35 @@ class Search:
             rows[:, place] = twin(indices[place])
             tell(1)
         return rows
+
+
+def searched_margins(
+    loop: AnyLoop, update: str, crossings: Crossings, count: int | None = None
+) -> SearchedMargins:
+    """Return the margins of a scalar loop.
+
+    Parameters
+    ----------
+    loop : AnyLoop
+    update : {"continuous", "delayed", "sampled"}
+    crossings : Crossings
+        Its crossovers. Where the gain may be raised although |L| > 1 at one of them, others are
+        looked for.
+    count : int, optional
+        How many modes grow, -1 on the boundary, where it is known.
+    """
+
+    @cache
+    def unstable() -> int:
+        return count_unstable(loop, update) if count is None else count
+
+    settles = bool(settles_alone(loop))
+    found = margins_from_crossings(crossings, unstable, settles=settles)
+    loud = any(phase.gain >= 1.0 for phase in crossings.phase)
+    if loud and (unstable() <= 0 or found.gain_margin_db == -np.inf):
+        beyond = find_crossings(loop, update, quiet=True)
+        found = margins_from_crossings(beyond, unstable, settles=settles)
+    return found
 
 
 def search_of(loop: LinearLoop, update: str) -> Search:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from pi2_fluid.loop.polynomials import in_steps, tustin_image
+from pi2_fluid.loop.polynomials import in_steps, polynomial_roots, tustin_image
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
@@ -38,8 +38,8 @@ class _AnyClass(Protocol):
 class AnyLoop(Protocol):
     """A linearised loop by whatever clock: a plant of flows and a queue, and its controller.
 
-    What is asked of the plant dispatches on the kind of loop: `plant_response`, `plant_bound`,
-    `alias_sum`, `count_unstable` and `rightmost_roots`.
+    What is asked of the plant dispatches on the kind of loop: `plant_response`, `gain_bound`,
+    `slowest_corner`, `landmarks_of`, `alias_sum`, `count_unstable` and `rightmost_roots`.
     """
 
     @property
@@ -57,9 +57,6 @@ class AnyLoop(Protocol):
     @property
     def reach(self) -> float:
         """The frequency (rad/s) at which the loop ends; inf, as a rule."""
-
-    def landmarks(self, high: float) -> FloatArray:
-        """Return frequencies up to `high` (rad/s) that a grid must not miss; none, as a rule."""
 
 
 @dataclass(frozen=True)
@@ -152,12 +149,8 @@ class LinearController:
         if self.interval is not None and self.flowing is None:
             return np.zeros(0)
         _, bottom, _ = self.continuous_image
-        falling = np.stack(np.broadcast_arrays(*bottom[::-1]), axis=-1)
-        degree = falling.shape[-1] - 1
-        companion = np.zeros((*falling.shape[:-1], degree, degree))
-        companion[..., 1:, :-1] = np.eye(max(degree - 1, 0))
-        companion[..., :1, :] = (-falling[..., 1:] / falling[..., :1])[..., None, :]
-        return np.moveaxis(np.abs(np.linalg.eigvals(companion)), -1, 0)
+        result: FloatArray = np.abs(polynomial_roots(bottom))
+        return result
 
     @cached_property
     def in_steps(self) -> tuple[list[FloatArray], list[FloatArray]]:
@@ -186,10 +179,6 @@ class LinearLoop(Keeping):
     def reach(self) -> float:
         """All frequencies."""
         return np.inf
-
-    def landmarks(self, high: float) -> FloatArray:
-        """None: what L has there is seen on any grid."""
-        return np.array([])
 
     def element(self, index: tuple[int, ...]) -> LinearLoop:
         """Return the scalar loop at one index of the array."""

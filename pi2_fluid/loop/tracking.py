@@ -33,8 +33,9 @@ def base_grid(low: float, high: float, spacing: float, finer: float = 1.0) -> Fl
         count = int(np.ceil((high - start) / spacing))
         if count > _MOST_POINTS:
             raise SolverError(
-                f"the loop turns {count * _STEP / (2 * np.pi):.3g} times before its gain has"
-                " fallen below 1, too often to follow: lower the gains or the round-trip time."
+                f"up to {high:.3g} rad/s, below which its gain is not known to be small, the loop"
+                f" may turn {count * _STEP / (2 * np.pi):.3g} times, too often to follow: lower the"
+                " gains, the fastest rates of its laws or the round-trip time."
             )
         grid = np.concatenate([grid[: wide[0]], np.linspace(start, high, count + 1)])
     return grid

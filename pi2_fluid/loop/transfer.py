@@ -145,7 +145,7 @@ class Loop(LoopAnswers):
 
         self._require_scalar("bode")
         crossings = self._crossings
-        gm, pm, w_gc, w_pc, _ = self._search.margins(np.array(True)).ravel().tolist()
+        gm, pm, w_gc, w_pc, *_ = self._search.margins(np.array(True)).ravel().tolist()
         axes = new_axes(2) if ax is None else ax
         return draw_bode(axes, crossings.w, crossings.values, (w_gc, pm), (w_pc, gm))
 

@@ -92,8 +92,8 @@ def test_round_trips_of_a_fraction_of_the_interval():
         point = found.isel(rtt=row, rate=column)
         plants = make_plants([pf.Reno()], pf.Pi2(), point.rtt.item(), [point.p_prime.item()])
         one = plants.linear(0.3125, 3.125, 0.032).element((0, 0))
-        gm, pm, _, w_pc, _ = margins_from_crossings(
-            find_crossings(one, "sampled"), lambda one=one: count_unstable(one, "sampled") == 0
+        gm, pm, _, w_pc, *_ = margins_from_crossings(
+            find_crossings(one, "sampled"), lambda one=one: count_unstable(one, "sampled")
         )
         assert point.gain_margin_db.item() == pytest.approx(gm, abs=1e-9)
         assert point.phase_margin.item() == pytest.approx(pm, abs=1e-9)

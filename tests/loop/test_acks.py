@@ -16,7 +16,7 @@ import pi2_fluid as pf
 from pi2_fluid.loop.acks import find_echoes, without_echoes
 from pi2_fluid.loop.acks.pencil import eigenvalues
 from pi2_fluid.loop.acks.plant import answer_of
-from pi2_fluid.loop.crossovers import plant_bound
+from pi2_fluid.loop.ends import plant_bound
 from pi2_fluid.loop.response import plant_response
 from pi2_fluid.loop.roots import count_right
 from pi2_fluid.loop.sampled import alias_sum, sampled_response

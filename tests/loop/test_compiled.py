@@ -11,9 +11,8 @@ import pi2_fluid as pf
 from pi2_fluid import _core
 from pi2_fluid.loop.compiled import compile_loops
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
-from pi2_fluid.loop.margins import margins_from_crossings
 from pi2_fluid.loop.roots import count_unstable
-from pi2_fluid.loop.searching import search_of
+from pi2_fluid.loop.searching import search_of, searched_margins
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.loop.updates import UPDATES, respond
 
@@ -74,13 +73,15 @@ def compare(loop: LinearLoop, update: str) -> int:
         crossings = find_crossings(one, update)
         count = count_unstable(one, update)
         several += len(crossings.gain) > 1
-        expected = np.array(margins_from_crossings(crossings, lambda count=count: count == 0))
+        expected = searched_margins(one, update, crossings, count)
         found = margins[:, index]
         # roots are good to 1e-14; the phase turns by thousands of degrees on wild loops
         np.testing.assert_allclose(found[0], expected[0], atol=1e-9, rtol=1e-12)
         np.testing.assert_allclose(found[1], expected[1], atol=1e-8, rtol=1e-11)
         np.testing.assert_allclose(found[2:4], expected[2:4], rtol=1e-11)
         np.testing.assert_allclose(found[4], expected[4], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found[5], expected[5], rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(found[6], expected[6])
         assert counts[0, index] == count
         distance = smallest_distance(one, update, crossings)
         assert distances[0, index] == pytest.approx(distance, abs=1e-9)
@@ -223,7 +224,8 @@ def test_columns_of_other_lengths_are_refused():
     one, two = np.ones(1), np.ones(2)
     numbers = ("r", "weight", "rtt", "lead", "rates", "heard", "shown", "felt")
     terms = dict.fromkeys(("own", "signal", "delay"), np.ones((4, 1)))
-    whole = {"integrators": np.ones(1, int), "aliases": np.ones(1, int), "update": "sampled"}
+    whole = dict.fromkeys(("integrators", "settles", "aliases"), np.ones(1, int))
+    whole |= {"update": "sampled"}
     plain = {"unit": one, "interval": one, "slow": one, "top": one[None], "bottom": one[None]}
     cls = dict.fromkeys(numbers, one) | terms
     _core.LinearLoops([cls], [], **plain, **whole)

@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 import pi2_fluid as pf
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.senders.cbr import Cbr
-from pi2_fluid.loop.crossovers import gain_bound
+from pi2_fluid.loop.ends import gain_bound
 from pi2_fluid.loop.expansion import collect, expansion_of
 from pi2_fluid.loop.response import plant_response
 from pi2_fluid.loop.sampled import sampled_response

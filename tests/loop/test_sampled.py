@@ -10,7 +10,8 @@ from scipy.optimize import brentq
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.loop.crossovers import find_crossings, gain_bound
+from pi2_fluid.loop.crossovers import find_crossings
+from pi2_fluid.loop.ends import gain_bound
 from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.loop.sampled import alias_sums_of, sampled_response
 from pi2_fluid.loop.state_space import LinearLoop

@@ -80,7 +80,7 @@ def test_either_side_of_the_border_is_what_its_modes_say(gains, interval, rate, 
         one = pf.Loop(pf.Reno(), law(gains, interval), **given, update="sampled").linear
         unstable = count_unstable(one, "sampled")
         gm, pm, *_ = margins_from_crossings(
-            find_crossings(one, "sampled"), lambda unstable=unstable: unstable == 0
+            find_crossings(one, "sampled"), lambda unstable=unstable: unstable
         )
         assert float(found["gain_margin_db"][index, 0]) == pytest.approx(gm, abs=0.00501)
         assert float(found["phase_margin_deg"][index, 0]) == pytest.approx(pm, abs=0.00501)

@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.loop.acks.pauses import Pauses
-from pi2_fluid.loop.crossovers import plant_bound
+from pi2_fluid.loop.corners import landmarks_of
+from pi2_fluid.loop.ends import plant_bound
 from pi2_fluid.loop.response import plant_response
 from pi2_fluid.loop.state_space import Keeping, LinearController, element_of
 
@@ -387,6 +388,11 @@ def delay_response(
         found = found + loop.queue_delay * s * ahead
     result: ComplexArray = -found
     return result
+
+
+@landmarks_of.register(AckLoop)
+def _landmarks_of_acks(loop: AckLoop, high: float) -> FloatArray:
+    return loop.landmarks(high)
 
 
 @plant_bound.register(AckLoop)

@@ -23,7 +23,8 @@ import numpy as np
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.acks.pencil import eigenvalues
 from pi2_fluid.loop.acks.plant import AckClass, AckLoop, state_matrix
-from pi2_fluid.loop.crossovers import fading_end
+from pi2_fluid.loop.corners import slowest_corner
+from pi2_fluid.loop.ends import fading_end
 from pi2_fluid.loop.response import controller_order, controller_polynomials, held_polynomials
 from pi2_fluid.loop.roots import (
     count_right,
@@ -61,7 +62,7 @@ def _count_of_acks(loop: AckLoop, update: str) -> int:
     open_loop = sum(_unstable_windows(cls, loop.bunch) for cls in loop.classes)
     sampled = update == "sampled"
     longest, top = longest_delay(loop, update), highest_frequency(loop, update)
-    slowest = _slowest(loop)
+    slowest = float(slowest_corner(loop))
     scale = 1.0 / longest
     degree = controller_order(loop.controller)
 
@@ -83,9 +84,8 @@ def _count_of_acks(loop: AckLoop, update: str) -> int:
         high = min(fading_end(loop, update, 0.5), top)
         grid = base_grid(low, high, min(0.4 * scale, top / 8))
         grid = np.union1d(grid, loop.landmarks(high))
-        turns = count_turns(
-            lambda w: curve(1j * w), grid, lambda w: denominator(1j * w), float(top)
-        )
+        tail = np.linspace(high, float(top), 1000)
+        turns = count_turns(lambda w: curve(1j * w), grid, lambda w: denominator(1j * w), tail)
     else:
         turns = count_right(lambda w: curve(1j * w), degree, longest, slowest, loop.landmarks)
     return _UNDECIDED if turns is None or turns == _UNDECIDED else open_loop + turns
@@ -144,7 +144,8 @@ def _unstable_windows(cls: AckClass, bunch: float) -> int:
     return count_right(curve, cls.size, longest, float(np.min(rates[rates > 0.0])))
 
 
-def _slowest(loop: AckLoop) -> float:
+@slowest_corner.register(AckLoop)
+def _slowest_of_acks(loop: AckLoop) -> FloatArray:
     rates = [1.0 / float(cls.rtt) for cls in loop.classes]
     for cls in loop.classes:
         first = np.zeros((cls.size, 1))
@@ -152,7 +153,7 @@ def _slowest(loop: AckLoop) -> float:
         moves = np.abs(np.linalg.eigvals(cls.growth_by_state - first * cls.cut_by_state))
         rates += [float(rate) for rate in moves if rate > 0.0]
     rates += [float(rate) for rate in loop.controller.rates if rate > 0.0]
-    return min(rates)
+    return np.array(min(rates))
 
 
 @rightmost_roots.register(AckLoop)

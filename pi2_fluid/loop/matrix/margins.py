@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["find_matrix_crossings", "smallest_singular_value"]
 
+#: Of a crossover: its frequency, what is left there, and what `PhaseCrossing` says of modes.
+_Place: TypeAlias = "tuple[float, float, int]"
 _QUARTER: Final = 4.0  # from one to the next of so many low frequencies
 _QUARTERS: Final = 60
 _SETTLED: Final = 0.02  # of ln e, from what it tends to
@@ -86,7 +88,7 @@ def _crossings_between(response: Matrices, w: FloatArray, loci: ComplexArray) ->
     size, angle = np.log(np.abs(loci)), np.unwrap(np.angle(loci), axis=0)
     angle += _TURN * np.round((-np.pi / 2 - angle[0]) / _TURN)
     level = np.pi + _TURN * np.round((angle - np.pi) / _TURN)
-    found: list[list[tuple[float, float]]] = []
+    found: list[list[_Place]] = []
     for f, other, same, turn in (
         (size, np.pi + angle, np.zeros_like(size), -1j),
         (angle - level, -size, level, 1.0),
@@ -106,7 +108,9 @@ def _crossings_between(response: Matrices, w: FloatArray, loci: ComplexArray) ->
         pairs = np.hypot(*(row[:, None] - row for row in places)) + np.eye(cell.size)
         if np.any(outside) or np.any(moved > _CONVERGED) or np.any(pairs < _APART):
             return None
-        found.append(sorted(zip(np.exp(places[0]).tolist(), places[1].tolist(), strict=True)))
+        falls = np.sign(f[cell, locus]).astype(int)
+        columns = np.exp(places[0]), places[1], 2 * falls
+        found.append(sorted(zip(*(column.tolist() for column in columns), strict=True)))
     gains, phases = found
     return _crossings_of(gains, phases, w, loci)
 
@@ -134,22 +138,22 @@ def _crossings_one_by_one(
         )
         for curve, locus in zip(loci_near(response, w, loci), loci.T, strict=True)
     ]
-    gains = [(one.w, np.radians(one.phase_margin_deg)) for each in found for one in each.gain]
-    phases = [(one.w, -np.log(one.gain)) for each in found for one in each.phase]
+    gains = [(one.w, np.radians(one.phase_margin_deg), 0) for each in found for one in each.gain]
+    phases = [(one.w, -np.log(one.gain), one.enters) for each in found for one in each.phase]
     polished = _polished(response, gains, -1j, end), _polished(response, phases, 1.0, end)
     return _crossings_of(*polished, w, loci)
 
 
 def _crossings_of(
-    gains: list[tuple[float, float]],
-    phases: list[tuple[float, float]],
+    gains: list[_Place],
+    phases: list[_Place],
     w: FloatArray,
     loci: ComplexArray,
 ) -> Crossings:
     """Crossovers by their frequencies and what is left there: an angle, the logarithm of a gain."""
     return Crossings(
-        tuple(GainCrossing(at, float(np.degrees(angle))) for at, angle in gains),
-        tuple(PhaseCrossing(at, float(np.exp(-more))) for at, more in phases),
+        tuple(GainCrossing(at, float(np.degrees(angle))) for at, angle, _ in gains),
+        tuple(PhaseCrossing(at, float(np.exp(-more)), enters) for at, more, enters in phases),
         w,
         loci,
     )
@@ -229,22 +233,22 @@ def _fading(bound: Callable[[float], float], turning: float) -> float:
     raise SolverError("the loop's gain does not fall with frequency: check the laws.")
 
 
-def _polished(
-    response: Matrices, found: list[tuple[float, float]], turn: complex, end: float
-) -> list[tuple[float, float]]:
+def _polished(response: Matrices, found: list[_Place], turn: complex, end: float) -> list[_Place]:
     """Newton's method from what eigenvalues have shown; a step that is not small is not taken.
 
     Two crossings are then one, where the determinant has no slope.
     """
     if not found:
         return []
-    start = np.array(sorted(found)).T
+    found = sorted(found)
+    start = np.array([place[:2] for place in found]).T
     start[0] = np.log(start[0])
     places, moved = _newton(response, start, turn, _POLISHING, largest=_SMALL)
     # At the end of a sampled loop L is real, and stays where it is.
     kept = (moved >= _SMALL) | (start[0] > np.log(end * (1.0 - 2e-6)))
     x, y = np.where(kept, start, places)
-    return list(zip(np.exp(x).tolist(), y.tolist(), strict=True))
+    enters = [place[2] for place in found]
+    return list(zip(np.exp(x).tolist(), y.tolist(), enters, strict=True))
 
 
 def _newton(

@@ -24,7 +24,7 @@ from pi2_fluid.loop.construction import refuse_thinned, require_ticks
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.disk import DiskMargin, disk_margin, require_stable
 from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS
-from pi2_fluid.loop.margins import Margins, margins_from_crossings
+from pi2_fluid.loop.margins import Margins, SearchedMargins, margins_from_crossings
 from pi2_fluid.loop.matrix.bounds import response_bound
 from pi2_fluid.loop.matrix.counting import (
     count_modes,
@@ -265,7 +265,7 @@ class NetworkLoop:
         followed eigenvalues and polished on the determinant. Where the loop is conditionally stable
         they are those of what may be added, as for `Loop`; all are in `crossovers`.
         """
-        gm, pm, w_gc, w_pc, delay = self._margins
+        gm, pm, w_gc, w_pc, delay, lower, _ = self._margins
         return Margins(
             gain_margin_db=gm,
             phase_margin_deg=pm,
@@ -277,6 +277,7 @@ class NetworkLoop:
             caution="; ".join(self._cautions()),
             _modulus=partial(getattr, self, "_smallest"),
             _verdict=self._verdict,
+            _lower=lower,
         )
 
     def _cautions(self) -> list[str]:
@@ -416,7 +417,7 @@ class NetworkLoop:
 
         self._require_one("bode draws one loop")
         curve = self._curve
-        gm, pm, w_gc, w_pc, _ = self._margins
+        gm, pm, w_gc, w_pc, *_ = self._margins
         axes = new_axes(2) if ax is None else ax
         return draw_bode(axes, curve.w, curve.values, (w_gc, pm), (w_pc, gm))
 
@@ -512,8 +513,8 @@ class NetworkLoop:
         return Crossings(found.gain, found.phase, found.w, found.values[:, 0])
 
     @cached_property
-    def _margins(self) -> tuple[float, float, float, float, float]:
-        return margins_from_crossings(self._crossings, lambda: self._count == 0)
+    def _margins(self) -> SearchedMargins:
+        return margins_from_crossings(self._crossings, lambda: self._count)
 
     @cached_property
     def _count(self) -> int:

@@ -102,10 +102,11 @@ struct Room {
 class LinearLoops {
   public:
     LinearLoops(AllDescribed classes, Columns echoes, Rows<const double> top, Rows<const double> bottom, Column unit,
-                Column interval, Column slow, Whole integrators, Whole aliases, const std::string &update,
+                Column interval, Column slow, Whole integrators, Whole settles, Whole aliases, const std::string &update,
                 const std::optional<std::string> &simd)
         : loops(unit.shape(0)), top(top), bottom(bottom), unit(unit), interval(loops.of_each(interval, "interval")),
           slow(loops.of_each(slow, "slow")), integrators(loops.of_each(integrators, "integrators")),
+          settles(loops.of_each(settles, "settles")),
           aliases(loops.of_each(aliases, "aliases")),
           update(static_cast<pi2_update>(place_of(update, {"continuous", "delayed", "sampled"}, "update"))),
           simd(simd_level(simd))
@@ -143,10 +144,11 @@ class LinearLoops {
 
     Table margins(std::size_t first, std::size_t last) const
     {
-        return each(first, last, 5, [](const pi2_linear_loop &loop, pi2_searching &room, double *found) {
+        return each(first, last, 7, [](const pi2_linear_loop &loop, pi2_searching &room, double *found) {
             pi2_loop_margins margins = {};
             const pi2_outcome outcome = pi2_find_margins(&loop, &room, &margins);
-            const double row[] = {margins.gm_db, margins.pm_deg, margins.w_gc, margins.w_pc, margins.delay};
+            const double row[] = {margins.gm_db, margins.pm_deg,   margins.w_gc,    margins.w_pc,
+                                  margins.delay, margins.lower_db, margins.unstable};
             std::copy(std::begin(row), std::end(row), found);
             return outcome;
         });
@@ -217,6 +219,7 @@ class LinearLoops {
         loop.unit = unit(i);
         loop.interval = interval(i);
         loop.integrators = static_cast<int>(integrators(i));
+        loop.settles = settles(i) != 0;
         loop.slow = slow(i);
         if (update == PI2_SAMPLED) {
             const auto all = static_cast<std::size_t>(aliases(i));
@@ -237,7 +240,7 @@ class LinearLoops {
     std::vector<EchoColumns> echoes;
     Rows<const double> top, bottom;
     Column unit, interval, slow;
-    Whole integrators, aliases;
+    Whole integrators, settles, aliases;
     pi2_update update;
     int simd;
 };
@@ -264,12 +267,12 @@ Table sampled_margins(bool scalable, bool varies, Column m, Column mu, Column a,
 void register_linear_loops(nb::module_ &module)
 {
     nb::class_<LinearLoops>(module, "LinearLoops", "An array of loops by the rate clock.")
-        .def(nb::init<AllDescribed, Columns, Rows<const double>, Rows<const double>, Column, Column, Column, Whole, Whole,
+        .def(nb::init<AllDescribed, Columns, Rows<const double>, Rows<const double>, Column, Column, Column, Whole, Whole, Whole,
                       const std::string &, const std::optional<std::string> &>(),
              nb::arg("classes"), nb::arg("echoes"), nb::kw_only(), nb::arg("top").noconvert(),
              nb::arg("bottom").noconvert(), nb::arg("unit").noconvert(), nb::arg("interval").noconvert(),
-             nb::arg("slow").noconvert(), nb::arg("integrators").noconvert(), nb::arg("aliases").noconvert(),
-             nb::arg("update"), nb::arg("simd").none() = nb::none(),
+             nb::arg("slow").noconvert(), nb::arg("integrators").noconvert(), nb::arg("settles").noconvert(),
+             nb::arg("aliases").noconvert(), nb::arg("update"), nb::arg("simd").none() = nb::none(),
              R"(Take the numbers of `pi2_linear_loop`, each an array with one of each loop.
 
 Classes are dicts of `pi2_linear_class`, whose polynomials have a row for each term, echoes of delay and order2 to order4; `top` and
@@ -284,7 +287,8 @@ ValueError
              R"(Margins of the loops from first to last - 1, searched for all of their crossovers.
 
 Rows: gain margin (dB), phase margin (degrees), gain and phase crossover (rad/s), delay margin
-(s); NaN where a loop cannot be followed. Releases the GIL.
+(s), lower gain margin (dB), and how many modes grow, NaN where that was not counted; all NaN where
+a loop cannot be followed. Releases the GIL.
 )")
         .def("nearest", &LinearLoops::nearest, nb::arg("first"), nb::arg("last"),
              "The smallest |1 + L| of each of them, in a row; NaN likewise. Releases the GIL.")

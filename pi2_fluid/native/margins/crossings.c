@@ -1,6 +1,7 @@
 #include "margins/crossings.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "elementary.h"
 
@@ -10,6 +11,10 @@
 #define SMALL_GRID 1000.0
 /* Of the slowest scale: where the search for the asymptote gives up. */
 #define LOWEST 1e-25
+/* As far below the slowest corner the phase is its asymptote. */
+#define BELOW 100.0
+/* Degrees by which the phase margin of a loop on its boundary is wrong. */
+#define ROUNDED 1e-9
 /* Factors that may turn by 0.1 rad each, from one frequency of the grid to the next. */
 #define FACTORS 8.0
 
@@ -23,10 +28,12 @@ void pi2_searching_free(pi2_searching *room)
 
 /* --- crossings ------------------------------------------------------------------------------- */
 
-/* A frequency below which L has its asymptotic phase and, with an integrator, a gain > 1; 0: none. */
-static double low_end(const pi2_curve *curve, double start, double asymptote, pi2_outcome *outcome)
+/* A frequency below which L has its asymptotic phase and, with an integrator, a gain > 2; 0: none. A phase that is a full turn
+ * away looks the same: on the way to below the slowest corner it must be left nowhere. */
+static double low_end(const pi2_curve *curve, double start, double asymptote, double slow, pi2_outcome *outcome)
 {
     const double re = cos(asymptote), im = sin(asymptote);
+    double found = 0.0;
     for (double w = start / 100.0; w > start * LOWEST; w /= 4.0) {
         double L[2];
         if (!curve->at(curve->of, 1, &w, L)) {
@@ -34,20 +41,33 @@ static double low_end(const pi2_curve *curve, double start, double asymptote, pi
             return 0.0;
         }
         const double off = fabs(atan2(L[1] * re - L[0] * im, L[0] * re + L[1] * im));
-        if (off < 0.02 && (hypot(L[0], L[1]) > 2.0 || asymptote == 0.0))
-            return w;
+        const int settled = off < 0.02 && (hypot(L[0], L[1]) > 2.0 || asymptote == 0.0);
+        found = !settled ? 0.0 : found > 0.0 ? found : w;
+        if (settled && w * BELOW <= slow)
+            return found;
     }
     *outcome = PI2_NO_ASYMPTOTE;
     return 0.0;
 }
 
-pi2_outcome pi2_find_crossings(const pi2_linear_loop *loop, pi2_searching *room)
+static double loudest(const pi2_crossings *phase, int quiet)
 {
+    double best = 0.0;
+    for (size_t k = 0; k < phase->n; k++)
+        if (!quiet || phase->at[k].value < 1.0)
+            best = fmax(best, phase->at[k].value);
+    return best;
+}
+
+pi2_outcome pi2_find_crossings(const pi2_linear_loop *loop, pi2_searching *room, int quiet)
+{
+    if (loop->integrators < 0)
+        return PI2_NO_ASYMPTOTE;
     const pi2_curve curve = pi2_linear_response(loop), sketch = pi2_linear_sketch(loop);
     const double end = pi2_linear_end(loop), turning = 1.0 / pi2_linear_longest(loop), top = NEARLY_ALL * end;
     const double asymptote = -PI2_PI / 2.0 * loop->integrators, spacing = fmin(0.4 * turning, top / 8.0);
     pi2_outcome outcome = PI2_DONE;
-    const double low = low_end(&sketch, fmin(turning, top / 8.0), asymptote, &outcome);
+    const double low = low_end(&sketch, fmin(turning, top / 8.0), asymptote, loop->slow, &outcome);
     if (outcome != PI2_DONE)
         return outcome;
     double high = top;
@@ -66,10 +86,7 @@ pi2_outcome pi2_find_crossings(const pi2_linear_loop *loop, pi2_searching *room)
                                      high == top, &room->gain, &room->phase);
         if (outcome != PI2_DONE || high == top)
             return outcome;
-        double best = 0.0;
-        for (size_t k = 0; k < room->phase.n; k++)
-            best = fmax(best, room->phase.at[k].value);
-        if (best > pi2_linear_bound(loop, high))
+        if (loudest(&room->phase, quiet) > pi2_linear_bound(loop, high))
             return PI2_DONE;
         high = fmin(top, 2.0 * high + 2.0 * PI2_PI * turning);
     }
@@ -131,6 +148,8 @@ static int return_difference(const void *of, size_t n, const double *w, double *
 
 pi2_outcome pi2_count_unstable(const pi2_linear_loop *loop, pi2_searching *room, int *count)
 {
+    if (loop->integrators < -1)
+        return PI2_NO_ASYMPTOTE;
     double degree = 1.0;
     for (size_t c = 0; c < loop->classes; c++)
         degree += loop->cls[c].states;
@@ -168,40 +187,79 @@ pi2_outcome pi2_count_unstable(const pi2_linear_loop *loop, pi2_searching *room,
 
 /* --- margins --------------------------------------------------------------------------------- */
 
+static int by_factor(const void *a, const void *b)
+{
+    const double first = ((const pi2_crossing *)a)->value, second = ((const pi2_crossing *)b)->value;
+    return (second > first) - (second < first);
+}
+
+/* The factors nearest to 1 at which a verdict changes: pi2_fluid/loop/stable_gains.py. Sorts the crossings. */
+static void stable_gains(pi2_crossings *phase, int unstable, double *upper, double *w_pc, double *lower)
+{
+    if (phase->n)
+        qsort(phase->at, phase->n, sizeof *phase->at, by_factor);
+    size_t above = 0; /* factors of 1 and less come before it */
+    while (above < phase->n && phase->at[above].value >= 1.0)
+        above++;
+    *w_pc = INFINITY;
+    if (unstable > 0) {
+        *upper = 0.0;
+        *lower = INFINITY;
+        int modes = unstable;
+        for (size_t k = above; k-- > 0 && modes != 0;)
+            if ((modes -= phase->at[k].enters) == 0) {
+                *upper = 1.0 / phase->at[k].value;
+                *w_pc = phase->at[k].w;
+            }
+        modes = unstable;
+        for (size_t k = above; k < phase->n && modes != 0; k++)
+            if ((modes += phase->at[k].enters) == 0)
+                *lower = 1.0 / phase->at[k].value;
+        return;
+    }
+    size_t next = above, before = above; /* the next above, one more than the next below */
+    if (unstable == PI2_ON_CONTOUR && above > 0
+        && (above == phase->n || fabs(log(phase->at[above - 1].value)) < fabs(log(phase->at[above].value))))
+        next = before = above - 1;
+    *upper = next < phase->n ? 1.0 / phase->at[next].value : INFINITY;
+    *w_pc = next < phase->n ? phase->at[next].w : INFINITY;
+    *lower = before > 0 ? 1.0 / phase->at[before - 1].value : 0.0;
+}
+
 pi2_outcome pi2_find_margins(const pi2_linear_loop *loop, pi2_searching *room, pi2_loop_margins *margins)
 {
-    pi2_outcome outcome = pi2_find_crossings(loop, room);
+    pi2_outcome outcome = pi2_find_crossings(loop, room, 0);
     if (outcome != PI2_DONE)
         return outcome;
-    size_t loud = 0;
-    for (size_t k = 0; k < room->phase.n; k++)
-        loud += room->phase.at[k].value > 1.0;
-    int stable = 0;
-    if (room->gain.n > 1 || loud > 1) {
-        int count;
+    const double high = room->path.w[room->path.n - 1], most = loudest(&room->phase, 0);
+    const int asked = !loop->settles || most >= 1.0 || room->gain.n > 1;
+    int count = 0;
+    if (asked) {
         outcome = pi2_count_unstable(loop, room, &count);
         if (outcome != PI2_DONE)
             return outcome;
-        stable = count == 0;
     }
-    *margins = (pi2_loop_margins){INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+    double upper, lower, w_pc;
+    stable_gains(&room->phase, count, &upper, &w_pc, &lower);
+    if (most >= 1.0 && (count <= 0 || upper == 0.0) && high < NEARLY_ALL * pi2_linear_end(loop)) {
+        outcome = pi2_find_crossings(loop, room, 1); /* what comes where the gain is less counts, too */
+        if (outcome != PI2_DONE)
+            return outcome;
+        stable_gains(&room->phase, count, &upper, &w_pc, &lower);
+    }
+    *margins = (pi2_loop_margins){20.0 * log10(upper), INFINITY, INFINITY, w_pc, INFINITY, 20.0 * log10(lower), NAN};
+    if (asked)
+        margins->unstable = count == PI2_ON_CONTOUR ? -1.0 : count;
     for (size_t k = 0; k < room->gain.n; k++) {
         const double w = room->gain.at[k].w;
         double angle = room->gain.at[k].value;
-        if (stable)
-            angle -= 360.0 * floor(angle / 360.0);
+        if (count == 0)
+            angle -= 360.0 * floor((angle + ROUNDED) / 360.0);
         if (angle < margins->pm_deg) {
             margins->pm_deg = angle;
             margins->w_gc = w;
         }
         margins->delay = fmin(margins->delay, angle * (PI2_PI / 180.0) / w);
-    }
-    for (size_t k = 0; k < room->phase.n; k++) {
-        const double db = -20.0 * log10(room->phase.at[k].value);
-        if (db < margins->gm_db && (!stable || db > 0.0)) {
-            margins->gm_db = db;
-            margins->w_pc = room->phase.at[k].w;
-        }
     }
     return PI2_DONE;
 }
@@ -209,9 +267,23 @@ pi2_outcome pi2_find_margins(const pi2_linear_loop *loop, pi2_searching *room, p
 pi2_outcome pi2_find_nearest(const pi2_linear_loop *loop, pi2_searching *room, double *distance)
 {
     const pi2_curve curve = pi2_linear_response(loop);
-    pi2_outcome outcome = pi2_find_crossings(loop, room);
+    const double turning = 1.0 / pi2_linear_longest(loop), top = NEARLY_ALL * pi2_linear_end(loop);
+    pi2_outcome outcome = pi2_find_crossings(loop, room, 0);
     if (outcome == PI2_DONE)
         outcome = pi2_path_nearest(&room->path, &curve, distance);
     *distance = fmin(*distance, 1.0);
+    /* beyond the crossings of a loop that is not stable its curve may come nearer to -1 than it has */
+    while (outcome == PI2_DONE) {
+        const double from = room->path.w[room->path.n - 1], high = fmin(top, 2.0 * from + 2.0 * PI2_PI * turning);
+        if (!(from < top) || pi2_linear_bound(loop, from) <= 1.0 - *distance)
+            break;
+        double beyond = INFINITY;
+        outcome = pi2_path_grid(&room->path, from, high, 0.4 * turning, 1.0);
+        if (outcome == PI2_DONE)
+            outcome = pi2_path_follow(&room->path, &curve, &room->spare);
+        if (outcome == PI2_DONE)
+            outcome = pi2_path_nearest(&room->path, &curve, &beyond);
+        *distance = fmin(*distance, beyond);
+    }
     return outcome;
 }

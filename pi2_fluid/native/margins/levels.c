@@ -15,7 +15,7 @@ void pi2_crossings_free(pi2_crossings *crossings)
     *crossings = (pi2_crossings){0};
 }
 
-static int append(pi2_crossings *to, double w, double value)
+static int append(pi2_crossings *to, double w, double value, int enters)
 {
     if (to->n == to->room) {
         const size_t room = 2 * to->room + 8;
@@ -25,7 +25,7 @@ static int append(pi2_crossings *to, double w, double value)
         to->at = at;
         to->room = room;
     }
-    to->at[to->n++] = (pi2_crossing){w, value};
+    to->at[to->n++] = (pi2_crossing){w, value, enters};
     return 1;
 }
 
@@ -147,16 +147,17 @@ static int side(const level *to, const double *value)
     return (beyond > 0.0) - (beyond < 0.0);
 }
 
-/* Keeps a root, the curve evaluated there; the phase is within half a turn of `near`. */
-static int keep(search *s, double x, double near)
+/* Keeps a root, the curve evaluated there; the phase is within half a turn of `near`. `falls` is 1 where the level is crossed
+ * downwards, -1 upwards. */
+static int keep(search *s, double x, double near, int falls)
 {
     const double w = exp(x), *const value = s->to.value;
     if (s->to.failed)
         return 0;
     if (s->to.phase)
-        return append(s->found, w, hypot(value[0], value[1]));
+        return append(s->found, w, hypot(value[0], value[1]), 2 * falls);
     const double angle = atan2(value[1], value[0]);
-    return append(s->found, w, 180.0 + (angle + TURN * round((near - angle) / TURN)) * (180.0 / PI2_PI));
+    return append(s->found, w, 180.0 + (angle + TURN * round((near - angle) / TURN)) * (180.0 / PI2_PI), 0);
 }
 
 /* An extremum beyond the level between the neighbours of a point that are all on one side of it; NaN: none. */
@@ -200,7 +201,7 @@ static int cross_between(search *s, pi2_sample a, pi2_sample b, double near)
         x = root_between(&s->to, a.x, a.f, b.x, b.f, 1e-15);
         level_at(&s->to, x);
     }
-    return keep(s, x, near);
+    return keep(s, x, near, a.f > 0.0 ? 1 : -1);
 }
 
 /* All roots in one cell of the path; `hidden` are the extrema found about its ends. */
@@ -225,7 +226,7 @@ static int cross_cell(search *s, size_t i, const pi2_sample *hidden)
             return 0;
         if (k + 2 < n && point[k + 1].f == 0.0) {
             level_at(&s->to, point[k + 1].x);
-            if (!keep(s, point[k + 1].x, near))
+            if (!keep(s, point[k + 1].x, near, 0))
                 return 0;
         }
     }
@@ -243,7 +244,8 @@ static pi2_outcome search_all(search *s, double asymptote)
         const int on = side(&s->to, here), eligible = !s->to.phase || here[0] < 0.0;
         if (on == 0 && eligible) {
             memcpy(s->to.value, here, sizeof s->to.value);
-            if (!keep(s, log(path->w[i]), atan2(here[1], here[0]) + TURN * s->turns))
+            const int before = side(&s->to, i ? here - 2 : here), after = side(&s->to, i + 1 < path->n ? here + 2 : here);
+            if (!keep(s, log(path->w[i]), atan2(here[1], here[0]) + TURN * s->turns, (before - after) / 2))
                 return PI2_NO_MEMORY;
         }
         if (i + 1 == path->n)
@@ -291,7 +293,7 @@ pi2_outcome pi2_path_cross(pi2_path *path, const pi2_curve *curve, const pi2_cur
     if (outcome == PI2_DONE)
         outcome = search_all(&phases, asymptote);
     const double last = path->values[2 * path->n - 2];
-    if (outcome == PI2_DONE && reached && last < 0.0 && !append(phase, end, -last))
+    if (outcome == PI2_DONE && reached && last < 0.0 && !append(phase, end, -last, path->values[2 * path->n - 1] < 0.0 ? 1 : -1))
         outcome = PI2_NO_MEMORY;
     return outcome;
 }
@@ -328,7 +330,7 @@ pi2_outcome pi2_path_nearest(const pi2_path *path, const pi2_curve *curve, doubl
     for (size_t i = 0; i < path->n; i++) {
         const double after = i + 1 < path->n ? distance_of(path->values + 2 * i + 2) : INFINITY;
         /* as neighbours do, a minimum hides no deeper than this */
-        if (here <= before && here <= after && here < least + 0.5) {
+        if (here <= before && here <= after && here < least + 0.5 * (1.0 + least)) {
             const size_t low = i ? i - 1 : 0, high = i + 1 < path->n ? i + 1 : i;
             const pi2_sample a = {log(path->w[low]), before}, b = {log(path->w[high]), after};
             pi2_sample x = {log(path->w[i]), here};

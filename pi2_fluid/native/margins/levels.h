@@ -13,6 +13,7 @@ extern "C" {
 typedef struct {
     double w;
     double value; /* the phase margin (degrees); |L| */
+    int enters;   /* modes that begin to grow as the gain rises beyond 1/|L|; negative: that cease to */
 } pi2_crossing;
 
 typedef struct {

@@ -26,8 +26,9 @@ typedef struct {
     double top[PI2_CONTROLLER_COEFFICIENTS], bottom[PI2_CONTROLLER_COEFFICIENTS];
     double unit;     /* s */
     double interval; /* T (s); 0 if it acts on every packet */
-    int integrators; /* poles at 0 of L(s) */
-    double slow;     /* the slowest rate of the open loop, 1/s */
+    int integrators; /* poles at 0 of L(s); -1: not followed here, -2: nor are modes counted */
+    int settles;     /* whether no mode is known to grow with the loop open */
+    double slow;     /* the slowest corner of the open loop, rad/s */
     const pi2_linear_sums *sums;  /* if sampled */
     const pi2_linear_sums *rough; /* of fewer aliases, NULL: none; good enough to say where to look */
 } pi2_linear_loop;

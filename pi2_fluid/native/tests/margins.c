@@ -294,7 +294,7 @@ static int searches(void)
             cls[c] = one_state(own, own, -10.0 * gain / (double)classes, 0, 0, 1, -1.0 / rtt, 1.0 / (double)classes,
                                rtt * (1.0 + 0.5 * (double)c));
         pi2_linear_loop loop = {.update = (pi2_update)(k % 3), .classes = classes, .cls = cls, .degree = 1, .interval = T,
-                                .integrators = 1, .slow = fmin(1.0 / cls[classes - 1].rtt, 2.0 * mu / rtt)};
+                                .integrators = 1, .settles = 1, .slow = fmin(1.0 / cls[classes - 1].rtt, 2.0 * mu / rtt)};
         pi2_linear_sums *const sums = pi2_linear_sums_make(0, classes, cls, 0, NULL, T, 40);
         pi2_linear_sums *const rough = pi2_linear_sums_make(0, classes, cls, 0, NULL, T, pi2_rough_aliases(40));
         loop.sums = sums;
