@@ -421,6 +421,8 @@ def replay_update(
     classic: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     state: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
     burst: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    start: float = 0.0,
+    before: int = 0,
 ) -> None: ...
 def replay_hpe(
     alpha: int,
@@ -435,6 +437,8 @@ def replay_hpe(
     classic: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     state: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
     overload: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
+    start: float = 0.0,
+    before: int = 0,
 ) -> None: ...
 def replay_pie_drop(
     parameters: Mapping[str, float],

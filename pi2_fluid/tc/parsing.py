@@ -12,7 +12,7 @@ from pi2_fluid.tc.observing import observe
 from pi2_fluid.tc.options import KINDS, OPTIONS, Switch
 from pi2_fluid.tc.qdisc import Qdisc, build
 
-__all__ = ["Found", "installed", "nothing_of_ours", "parse", "require_hz"]
+__all__ = ["Found", "installed", "nothing_of_ours", "parse", "queue_of", "require_hz"]
 
 _NAMED: Final = 8  # foreign queues that a message names
 _HZ: Final = (12, 1200)
@@ -89,8 +89,7 @@ def parse(text: str, *, hz: int = 1000, kernel: str | None = None) -> Found:
     foreign: list[str] = []
     for block in observe(text).blocks:
         if block.ours or block.trouble is not None:
-            _require_law(block)
-            queues.append(installed(block, hz, generation))
+            queues.append(queue_of(block, hz, generation))
         else:
             foreign.append(block.name)
     if not queues:
@@ -108,7 +107,16 @@ def nothing_of_ours(text: str, foreign: list[str]) -> QuantityError:
     )
 
 
-def _require_law(block: Block) -> None:
+def queue_of(block: Block, hz: int = 1000, generation: Generation = NEWEST) -> Qdisc:
+    """Return the queue of a block, as `installed`.
+
+    Raises
+    ------
+    QuantityError
+        If it cannot be read.
+    DomainError
+        If it is no law.
+    """
     if block.trouble is not None:
         raise block.trouble
     if block.step_packets is not None:
@@ -116,6 +124,7 @@ def _require_law(block: Block) -> None:
             f"step_thresh of {block.name} = '{block.step_packets}p' counts packets, where the law"
             " here has a time: give step_thresh as a time such as 1ms."
         )
+    return installed(block, hz, generation)
 
 
 def require_hz(hz: object) -> None:

@@ -365,6 +365,7 @@ def test_replay_as_json(log, answers, capsys) -> None:
         "controller": [0.0, 0.25],
         "state": [2**60, 2**60 + 1],
         "output": None,
+        "notes": [],
     }
     assert answers[0][0] == "linux6.18"
     assert answers[0][1].tolist() == [0.02, 0.012]
@@ -490,7 +491,8 @@ def test_json_logged_again_and_again_is_read_to_its_end(tmp_path, capsys) -> Non
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (snapshot("1ms", "0", "0") + snapshot("1ms", "0", "0", device="eth1"), "shows 2 queues"),
+        (snapshot("1ms", "0", "0.1"), "has one state of pie 8001: dev eth0, in traffic"),
+        ("tc qdisc add dev eth0 root pie\n", "asks for queues and shows none"),
         (snapshot("1ms", "0", "0").partition("  prob")[0], "without prob and delay"),
         ("qdisc fq_codel 0: dev eth0 root refcnt 2\n", "pie"),
     ],

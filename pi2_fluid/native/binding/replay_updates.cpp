@@ -186,15 +186,18 @@ void update_controller(Discipline &discipline, std::int64_t delay, std::int64_t 
 
 void replay_update(const std::string &name, const Parameters &parameters, const Line<const std::int64_t> &delay,
                    const Line<const std::int64_t> &backlog, const Line<double> &controller, const Line<double> &classic,
-                   const Line<std::uint64_t> &state, const Line<double> &burst)
+                   const Line<std::uint64_t> &state, const Line<double> &burst, double start, std::int64_t before)
 {
     const std::size_t n = length(delay, backlog, controller, classic, state, burst);
     const bool pie = name == "pie";
     if (!pie && name != "pi" && name != "pi2" && name != "coupled")
         refuse("'" + name + "' has no update to replay.");
     Discipline discipline(name, parameters, 1, MTU);
+    require(start >= 0.0 && start <= 1.0 && before >= 0, "the start is none of a controller.");
     if (pie)
-        pi2_pie_hold(discipline.state(), 0.0, 0, 0);
+        pi2_pie_hold(discipline.state(), start, before, 0);
+    else
+        pi2_controller_hold(static_cast<pi2_controller *>(discipline.state()), start, before);
     nb::gil_scoped_release release;
     for (std::size_t i = 0; i < n; i++)
         if (pie)
@@ -208,13 +211,17 @@ void replay_update(const std::string &name, const Parameters &parameters, const 
 // One update per sample, exactly `elapsed` ns apart.
 void replay_hpe(std::int64_t alpha, std::int64_t beta, std::int64_t coupling, std::int64_t target,
                 std::int64_t elapsed, const Line<const std::int64_t> &delay, const Line<double> &controller,
-                const Line<double> &classic, const Line<std::uint64_t> &state, const Line<std::uint64_t> &overload)
+                const Line<double> &classic, const Line<std::uint64_t> &state, const Line<std::uint64_t> &overload,
+                double start, std::int64_t before)
 {
     const std::size_t n = length(delay, controller, classic, state, overload);
     pi2_hpe_params params;
     pi2_hpe_vars vars = {};
     require_sound(alpha >= 0 && beta >= 0 && coupling >= 1 && target >= 1 && elapsed >= 0, "the queue");
+    require(start >= 0.0 && start <= 1.0 && before >= 0, "the start is none of a controller.");
     pi2_hpe_setup(&params, alpha, beta, coupling, target);
+    vars.p = static_cast<std::int64_t>(std::ldexp(start, 32) + 0.5);
+    vars.before = before;
     nb::gil_scoped_release release;
     for (std::size_t i = 0; i < n; i++) {
         pi2_hpe_update(&params, &vars, delay.data()[i], static_cast<std::int64_t>(i + 1) * elapsed, elapsed);
@@ -271,7 +278,7 @@ void replay_coupled_drop(const Parameters &parameters, const Line<const double> 
     for (std::size_t i = 0; i < n; i++) {
         const std::uint64_t given[] = {first.data()[i], second.data()[i]};
         pi2_draws draws = one_by_one(given);
-        pi2_controller_hold(c, u.data()[i]);
+        pi2_controller_hold(c, u.data()[i], 0);
         const int verdict = pi2_coupled_judge(c, static_cast<int>(ecn.data()[i]), &draws);
         used.data()[i] = draws.used;
         drop.data()[i] = verdict == PI2_DROP;
@@ -306,7 +313,7 @@ void register_replay_updates(nb::module_ &module)
 {
     module.def("replay_update", &replay_update, nb::arg("name"), nb::arg("parameters"), nb::arg("delay").noconvert(),
                nb::arg("backlog").noconvert(), nb::arg("controller").noconvert(), nb::arg("classic").noconvert(),
-               nb::arg("state").noconvert(), nb::arg("burst").noconvert(),
+               nb::arg("state").noconvert(), nb::arg("burst").noconvert(), nb::arg("start") = 0.0, nb::arg("before") = 0,
                R"(Update a controller at each delay (ns) and backlog (bytes); fills the last four arrays.
 
 Releases the GIL.
@@ -318,6 +325,8 @@ name, parameters
 controller, classic, state, burst
     The variable, what Classic packets see, the kernel's integer, and what is left of PIE's
     burst allowance (s).
+start, before
+    The variable, and the delay (ns), before the first update.
 
 Raises
 ------
@@ -327,9 +336,11 @@ ValueError
     module.def("replay_hpe", &replay_hpe, nb::arg("alpha"), nb::arg("beta"), nb::arg("coupling"), nb::arg("target"),
                nb::arg("elapsed"), nb::arg("delay").noconvert(), nb::arg("controller").noconvert(),
                nb::arg("classic").noconvert(), nb::arg("state").noconvert(), nb::arg("overload").noconvert(),
+               nb::arg("start") = 0.0, nb::arg("before") = 0,
                R"(Update HPE's PI2 at each delay (ns), `elapsed` ns apart; fills the last four arrays.
 
-`alpha`, `beta`, `coupling` are in 1/256 (native/packet/queues/pi2_update.h), `target` is in ns.
+`alpha`, `beta`, `coupling` are in 1/256 (native/packet/queues/pi2_update.h), `target` is in ns; `start` and `before`
+are p' and the delay (ns) before the first.
 )");
     module.def("replay_pie_drop", &replay_pie_drop, nb::arg("parameters"), nb::arg("mtu"), nb::arg("p").noconvert(),
                nb::arg("rnd").noconvert(), nb::arg("delay").noconvert(), nb::arg("burst").noconvert(),

@@ -5,13 +5,13 @@ In the kernels' integers every value comes out as the kernel's own code computes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import xarray as xr
 
 from pi2_fluid import _core
-from pi2_fluid.engines.packet.columns import read_backlogs, read_delays
+from pi2_fluid.engines.packet.columns import read_backlogs, read_delays, read_numbers
 from pi2_fluid.engines.packet.laws import discipline_of
 from pi2_fluid.engines.packet.replays.result import replay_dataset
 from pi2_fluid.engines.packet.replays.variants import law_of
@@ -32,16 +32,28 @@ __all__ = ["replay"]
 _Found: TypeAlias = tuple[np.ndarray[Any, Any], ...]
 
 
+class _Start(NamedTuple):
+    """The controller's variable, and the delay (ns), before the first update."""
+
+    controller: float
+    delay: int
+
+
 #: The controllers know nothing of it.
 _LINK: Final = Link("10Mbit/s")
 
 
 def replay(
-    variant: str | Aqm, *, queue_delay: Quantity, backlog: Quantity | None = None
+    variant: str | Aqm,
+    *,
+    queue_delay: Quantity,
+    backlog: Quantity | None = None,
+    controller_before: float = 0.0,
+    delay_before: Quantity = 0.0,
 ) -> xr.Dataset:
     """Update a controller once for each of the given queue delays.
 
-    It begins with p = 0 and the delay before 0. No burst allowance is left.
+    It begins with p = 0 and the delay before 0, or with what is given. No burst allowance is left.
 
     Parameters
     ----------
@@ -53,6 +65,10 @@ def replay(
     backlog : array of float, shape (step,), optional
         Bytes waiting at each update, which matter where the delay is 0: then p does not decay.
         None: none.
+    controller_before : float
+        The controller's own variable before the first update, in [0, 1].
+    delay_before : float or str
+        The queue delay at the update before the first (s), in [0, 60].
 
     Returns
     -------
@@ -70,7 +86,7 @@ def replay(
         If the variant is unknown, or an array is no rectangular one of finite numbers, not
         one-dimensional, or of another length.
     DomainError
-        If a delay or a backlog is out of range.
+        If a delay, a backlog or the variable is out of range.
     UnsupportedError
         If the queue is not of the PI family, or has no such integers.
 
@@ -87,14 +103,24 @@ def replay(
     >>> from pi2_fluid.laws.aqms.pi2 import Pi2
     >>> replay(Pi2.from_tc2016(arithmetic="fixed"), queue_delay=[0.03]).controller.item()
     0.096...
+
+    A queue in traffic goes on from where it is:
+
+    >>> then = {"controller_before": 0.01, "delay_before": "20ms"}
+    >>> f"{replay('linux6.18', queue_delay=[0.02], **then).p.item():.6f}"
+    '0.010312'
     """
     law = law_of(variant)
     delays = read_delays(queue_delay, "queue_delay")
+    start = _Start(
+        float(read_numbers(controller_before, "controller_before", "number", 1.0, 1)[0]),
+        int(read_delays(delay_before, "delay_before", 1)[0]),
+    )
     waiting = read_backlogs(0.0 if backlog is None else backlog, "backlog", len(delays))
     if getattr(law, "variant", "") == "hpe":
-        found, extra = _replay_hpe(law, delays), "overload"
+        found, extra = _replay_hpe(law, delays, start), "overload"
     else:
-        found, extra = _replay_update(law, delays, waiting), "burst"
+        found, extra = _replay_update(law, delays, waiting, start), "burst"
     controller, classic, state, last = found
     variables = {
         "p": Column(("step",), classic, "1", "probability that a Classic packet is signalled"),
@@ -108,16 +134,16 @@ def replay(
     return replay_dataset(variables, law)
 
 
-def _replay_update(law: PiFamily, delay: IntArray, backlog: FloatArray) -> _Found:
+def _replay_update(law: PiFamily, delay: IntArray, backlog: FloatArray, start: _Start) -> _Found:
     n = len(delay)
     found = np.empty(n), np.empty(n), np.zeros(n, np.uint64), np.empty(n)
     discipline_of(law, _LINK)  # refuses other laws, and those that are many
     name, parameters = law.update_parameters(_LINK)
-    _core.replay_update(name, parameters, delay, np.ceil(backlog).astype(np.int64), *found)
+    _core.replay_update(name, parameters, delay, np.ceil(backlog).astype(np.int64), *found, *start)
     return found
 
 
-def _replay_hpe(law: PiFamily, delay: IntArray) -> _Found:
+def _replay_hpe(law: PiFamily, delay: IntArray, start: _Start) -> _Found:
     if law.arithmetic != "fixed":
         raise UnsupportedError(
             f'{type(law).__name__} variant = "hpe" with arithmetic = "real" has no rule of its own'
@@ -143,5 +169,5 @@ def _replay_hpe(law: PiFamily, delay: IntArray) -> _Found:
             " HPE's integers hold at this target and interval: give gains nearer to its defaults,"
             " 2.25 and 48 at 1 ms."
         )
-    _core.replay_hpe(*numbers, delay, controller, classic, state, overload)
+    _core.replay_hpe(*numbers, delay, controller, classic, state, overload, *start)
     return controller, classic, state, overload

@@ -142,9 +142,12 @@ uint32_t pi2_controller_raw(const pi2_controller *c)
     return c->arithmetic == PI2_2016 ? c->vars_2016.p : c->arithmetic == PI2_DUALPI2 ? c->ns.p : 0;
 }
 
-void pi2_controller_hold(pi2_controller *c, double u)
+void pi2_controller_hold(pi2_controller *c, double u, int64_t delay)
 {
     c->state[0] = u;
+    c->state[1] = (double)delay * 1e-9;
+    c->ns.before = delay;
+    c->vars_2016.before = delay >> c->shift;
     c->ns.p = (uint32_t)(u * UINT32_MAX + 0.5);
     c->vars_2016.p = (uint32_t)(u * c->k * UINT32_MAX + 0.5);
     set_thresholds(c);

@@ -71,8 +71,8 @@ void pi2_controller_sample(pi2_controller *c, int64_t delay, int backlog);
 /* p' as a number, and in the kernel's units (2016: k p'; real numbers: 0). */
 double pi2_controller_u(const pi2_controller *c);
 uint32_t pi2_controller_raw(const pi2_controller *c);
-/* Holds p' until the next tick. */
-void pi2_controller_hold(pi2_controller *c, double u);
+/* Holds p', and the delay (ns) at the last tick, until the next. */
+void pi2_controller_hold(pi2_controller *c, double u, int64_t delay);
 
 /* The verdict of the discipline coupled on a packet with that ECN field (in coupled.c). */
 int pi2_coupled_judge(const pi2_controller *c, int ecn, pi2_draws *draws);

@@ -259,6 +259,7 @@ void pi2_pie_hold(void *qdisc, double p, int64_t delay, int64_t burst)
     pie *q = qdisc;
     q->vars.p = p < 1.0 ? (uint64_t)(p * (double)q->params.full) : q->params.full;
     q->vars.state[0] = p;
+    q->vars.state[1] = (double)delay * 1e-9;
     q->p = q->vars.p << q->widen;
     q->delay = q->vars.before = ticks(q, delay);
     q->burst = ticks(q, burst);
