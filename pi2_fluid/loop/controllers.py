@@ -360,7 +360,8 @@ def _check_rest(aqm: Aqm, state: tuple[Number, ...], point: QueueAtRest) -> None
     if np.any(np.abs(np.asarray(aqm.controller(state)) - u) > _APART * (1e-3 + np.abs(u))):
         raise UnsupportedError(
             f"{type(aqm).__name__} rests on a jump of its signal at {float(np.max(u)):.3g}, between"
-            " two values, where there is no linear loop: change the load, or make it gentle."
+            " two values, and a step has no slope and no linear loop: change the load, or give its"
+            " profile a slope there."
         )
 
 

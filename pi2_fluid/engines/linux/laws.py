@@ -48,6 +48,7 @@ _NEAR: Final = 0.01  # of a gain, that whole parts may miss it by
 _CUT: Final = 1e-3  # us, that a time may be off by rounding
 _MEMORY: Final = 2**31 - 1  # bytes of DualPI2's queues: the limit in packets comes first
 _WORD: Final = 2**32 - 1
+_RED_ECN, _RED_HARDDROP, _RED_FLAGS = 1, 2, 15
 _MOST_SHIFT: Final = 31
 
 
@@ -241,17 +242,17 @@ def _red(law: Red, link: Link) -> Told:
     shift = -math.log2(float(law.weight))
     if shift != round(shift) or shift > _MOST_SHIFT:
         raise DomainError(
-            f"Red weight = {show_value(law.weight)} is none of 1/2, 1/4, 1/8 ... 2**-31, which"
+            f"Red weight = {show_value(law.weight)} is none of 1, 1/2, 1/4 ... 2**-31, which"
             " Linux averages by: give one of them, such as 2**-9."
         )
-    if high.bit_length() + round(shift) > _MOST_SHIFT or most > _WORD or high <= low:
+    if high.bit_length() + round(shift) > _MOST_SHIFT or most > _WORD:
         raise DomainError(
             f"Red max = {show_value(law.max)} packets, averaged by weight ="
             f" {float(law.weight):g} in front of that buffer, is beyond the 31 bits that Linux"
             " counts bytes in: give smaller ones, or a larger weight."
         )
-    # Plog is for kernels that are not told max_p; flags: mark, and drop above max all the same.
-    flags = struct.pack("<2I", 3 if law.ecn else 0, 15)
+    # Plog is for kernels that are not told max_p.
+    flags = struct.pack("<2I", _RED_ECN * law.ecn | _RED_HARDDROP * law.harddrop, _RED_FLAGS)
     numbers = struct.pack("<3I4B", most, low, high, round(shift), _MOST_SHIFT, 0, 0)
     chance = min(int(float(law.max_p) * 2**32), _WORD)
     options = (

@@ -195,7 +195,7 @@ def _red(law: Red, link: Link) -> Described:
             "MeanPktSize": str(int(link.packet_size)),
             "LinkBandwidth": f"{round(float(link.capacity)) if law.idle_decay else 1}bps",
             "UseEcn": _truth(law.ecn),
-            "UseHardDrop": "true",
+            "UseHardDrop": _truth(law.harddrop),
         }
         | adaptive,
         not_modelled=("arithmetic",) if numbers["fixed"] else (),

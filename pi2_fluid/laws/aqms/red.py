@@ -55,14 +55,18 @@ class Red(Aqm):
     Loops and operating points keep the average of an adaptive RED within its target band by the
     `max_p` to which it adapts, and then hold that `max_p`: it moves over many seconds.
 
+    The threshold K of a switch for DCTCP is a step: ``Red(min=K, max=K, weight=1, gentle=False,
+    ecn=True)``, where every packet is marked that finds K packets or more.
+
     Parameters
     ----------
     min, max : float or str
-        Thresholds on the average queue (packets), max > min.
+        Thresholds on the average queue (packets), max >= min; the profile is a step where they are
+        equal, of which there is no linear loop.
     max_p : float, default 0.1
         Probability at `max`, in (0, 1]; where adaptation begins, if adaptive.
     weight : float, default 0.002
-        Of one packet in the average, in (0, 1).
+        Of one packet in the average, in (0, 1]; 1 takes the queue as it is, for packets only.
     gentle : bool, default True
         Whether the profile rises to 1 between `max` and twice `max`.
     adaptive : bool, default False
@@ -70,11 +74,13 @@ class Red(Aqm):
     update_interval : float or str, optional
         Only if adaptive: time between two adaptations (s), 0.5 if not given.
     ecn : bool, default False
-        Whether packets that can be marked are marked where the profile is below 1, instead of
-        dropped (packets only). Where it is 1, they are dropped (in `tc`, "ecn harddrop").
+        Whether packets that can be marked are marked instead of dropped (packets only).
+    harddrop : bool, default False
+        Whether these, too, are dropped where the profile is 1, as RFC 3168, section 7, advises and
+        ns-3 does by default (packets only; in `tc`, "ecn harddrop").
     arithmetic : {"real", "fixed"}
-        "fixed" counts in the integers of Linux, which has no `gentle` and only weights 1/2, 1/4,
-        1/8 ... 2^-31, and spaces its signals uniformly (packets only).
+        "fixed" counts in the integers of Linux, which has no `gentle` and only weights 1, 1/2,
+        1/4 ... 2^-31, and spaces its signals uniformly (packets only).
     idle_decay : bool, default False
         Whether the average decays while the link is idle (packets only). Linux knows that only
         where RED is asked for packets in vain, which a token bucket above it does not do.
@@ -87,12 +93,12 @@ class Red(Aqm):
     QuantityError
         If a field is no number of its unit, or a word that it does not know.
     DomainError
-        If a number is outside its range, or `max` is not above `min`.
+        If a number is outside its range, or `max` is below `min`.
 
     Notes
     -----
     Source: Floyd and Jacobson (IEEE/ACM Transactions on Networking, 1993); Floyd, Gummadi, Shenker,
-    "Adaptive RED" (2001).
+    "Adaptive RED" (2001); tc-red(8); for the step, Alizadeh et al. (SIGCOMM 2010), section 3.1.
 
     Examples
     --------
@@ -104,7 +110,7 @@ class Red(Aqm):
     kernel: ClassVar = "red"
     discipline: ClassVar = "red"
     rests_among_links: ClassVar = True
-    packets_only: ClassVar = ("ecn", "arithmetic", "idle_decay", "spacing")
+    packets_only: ClassVar = ("ecn", "harddrop", "arithmetic", "idle_decay", "spacing")
 
     min: Parameter = quantity(None, "packets")
     max: Parameter = quantity(None, "packets")
@@ -114,6 +120,7 @@ class Red(Aqm):
     adaptive: bool = choice(False, (True, False))
     update_interval: OptionalParameter = quantity(None, "time", optional=True)
     ecn: bool = choice(False, (True, False))
+    harddrop: bool = choice(False, (True, False))
     arithmetic: str = choice("real", ("real", "fixed"))
     idle_decay: bool = choice(False, (True, False))
     spacing: str = choice("uniform", _SPACINGS)
@@ -127,15 +134,10 @@ class Red(Aqm):
                 f"Red update_interval = {show_value(self.update_interval)} is for adaptive = True,"
                 " since plain RED acts on every packet: leave it out."
             )
-        if _any(lambda low, high: high <= low, self.min, self.max):
+        if _any(lambda low, high: high < low, self.min, self.max):
             raise DomainError(
-                f"Red max = {show_value(self.max)} is not above min = {show_value(self.min)}: give"
-                " max > min."
-            )
-        if _any(lambda weight: weight >= 1.0, self.weight):
-            raise DomainError(
-                "Red weight = 1.0 takes no average at all, and its rate is infinite: give weight in"
-                " (0, 1)."
+                f"Red max = {show_value(self.max)} is below min = {show_value(self.min)}: give"
+                " max >= min."
             )
 
     def initial(self) -> tuple[Number, ...]:
@@ -143,9 +145,26 @@ class Red(Aqm):
         return (0.0, self.max_p)
 
     def fluid_parameters(self) -> dict[str, Any]:
-        """Return the profile and its adaptation; an infinite `update_interval`: none."""
+        """Return the profile and its adaptation; an infinite `update_interval`: none.
+
+        Raises
+        ------
+        DomainError
+            If no average is taken.
+        """
+        self._require_average()
+        return self._numbers()
+
+    def _numbers(self) -> dict[str, Any]:
         interval = math.inf if self.update_interval is None else self.update_interval
         return super().fluid_parameters() | {"update_interval": interval}
+
+    def _require_average(self) -> None:
+        if _any(lambda weight: weight >= 1.0, self.weight):
+            raise DomainError(
+                "Red weight = 1.0 takes no average, whose rate would be infinite in the fluid and"
+                " in loops: give weight in (0, 1), or simulate packets by Packets()."
+            )
 
     def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return what configures the queue discipline, named as in native/packet/queues/red.c.
@@ -155,7 +174,7 @@ class Red(Aqm):
         DomainError
             If packet_size is no whole number of bytes, the thresholds are beyond 1e9 bytes, or
             Linux's integers, which ``arithmetic="fixed"`` asks for, do not know gentle, the spacing
-            or the weight, or the thresholds fall together.
+            or the weight, or the thresholds fall together there alone.
         UnsupportedError
             If a field holds an array.
         """
@@ -171,8 +190,9 @@ class Red(Aqm):
             _require_integers(self, link)
         if self.update_interval is not None:
             require_time("Red update_interval", self.update_interval)
-        return self.fluid_parameters() | {
+        return self._numbers() | {
             "ecn": self.ecn,
+            "harddrop": self.harddrop,
             "fixed": self.arithmetic == "fixed",
             "idle_decay": self.idle_decay,
             "spacing": _SPACINGS.index(self.spacing),
@@ -180,7 +200,8 @@ class Red(Aqm):
 
     def profile(self, average: Number, max_p: Number) -> Number:
         """Return the probability p_b at an average queue (packets)."""
-        rising = max_p * (average - self.min) / (self.max - self.min)
+        span = self.max - self.min
+        rising = max_p * (average - self.min) / where(span > 0.0, span, 1.0)  # or never
         if self.gentle:
             steep = max_p + (1.0 - max_p) * (average - self.max) / self.max
             above = where(average < 2.0 * self.max, steep, 1.0)
@@ -202,6 +223,7 @@ class Red(Aqm):
 
     def drift(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
         """Return d(average, max_p)/dt: one step of the average per arriving packet; max_p held."""
+        self._require_average()
         # n steps leave (1 - weight)^n of a difference: an exponential in the number of arrivals.
         rate = -log1p(-self.weight) * seen.arrival_rate
         return (rate * (seen.queue - state[0]), 0.0 * state[1])
@@ -252,7 +274,7 @@ class Red(Aqm):
         """Return the state at rest and the queue delay: it depends on the load, there is no target.
 
         If not gentle, no average gives a `u` between max_p and 1: the queue then rests at `max`,
-        switching between the two.
+        switching between the two; so it does on a step at any `u`.
         """
         max_p = self.max_p + 0.0 * u
         average = self._inverse(u, max_p)
@@ -294,11 +316,12 @@ def _require_integers(law: Red, link: Line) -> None:
         )
     if math.frexp(law.weight)[0] != 0.5 or law.weight < _SMALLEST_WEIGHT:
         raise DomainError(
-            f"Red weight = {show_value(law.weight)} is none of 1/2, 1/4, 1/8 ... 2**-31, which"
+            f"Red weight = {show_value(law.weight)} is none of 1, 1/2, 1/4 ... 2**-31, which"
             ' arithmetic = "fixed" averages by: give one of them, such as 2**-9.'
         )
-    if (law.max - law.min) * link.packet_size < 1.0:
+    if 0.0 < (law.max - law.min) * link.packet_size < 1.0:
         raise DomainError(
             f"Red max = {show_value(law.max)} is less than a byte above min ="
-            f' {show_value(law.min)}, and arithmetic = "fixed" counts in bytes: give a larger max.'
+            f' {show_value(law.min)}, and arithmetic = "fixed" counts in bytes: give a larger max,'
+            " or an equal one."
         )

@@ -98,7 +98,7 @@ LAWS: dict[str, pf.Aqm] = {
     ),
     "red limit 1500000 min 12000 max 60000 avpkt 1500 burst 50 probability 0.1": RED,
     "red limit 1500000 min 12000 max 60000 avpkt 1500 burst 50 probability 0.02 ecn harddrop": (
-        pf.Red(min=8, max=40, gentle=False, weight=2**-8, max_p=0.02, ecn=True)
+        pf.Red(min=8, max=40, gentle=False, weight=2**-8, max_p=0.02, ecn=True, harddrop=True)
     ),
     "pfifo limit 1000": pf.TailDrop(),
 }

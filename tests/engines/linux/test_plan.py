@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import struct
 
 import pytest
 
@@ -85,9 +86,18 @@ def test_a_qdisc_is_told_what_the_law_says(law, kind, options) -> None:
     assert queue.options.hex() == options.replace(" ", "")
 
 
-def test_ecn_of_red_marks_and_drops_above_max_all_the_same() -> None:
-    harddrop = dataclasses.replace(RED, ecn=True)
-    assert qdisc_of(harddrop, LINK).options[-8:] == bytes([3, 0, 0, 0, 15, 0, 0, 0])
+@pytest.mark.parametrize(("ecn", "harddrop"), [(False, False), (True, False), (True, True)])
+def test_red_is_told_whether_to_mark_and_to_drop_above_max(ecn, harddrop) -> None:
+    law = dataclasses.replace(RED, ecn=ecn, harddrop=harddrop)
+    flags = bytes([ecn + 2 * harddrop, 0, 0, 0, 15, 0, 0, 0])
+    assert qdisc_of(law, LINK).options[-8:] == flags
+
+
+def test_a_step_without_an_average_is_red_by_2_to_the_0() -> None:
+    law = pf.Red(min=65, max=65, weight=1, gentle=False, ecn=True)
+    limit, low, high, shift = struct.unpack("<3IB", qdisc_of(law, LINK).options[8:21])
+    assert (low, high, shift) == (97_500, 97_500, 0)
+    assert limit == 1500 * LINK.buffer
 
 
 @pytest.mark.parametrize(

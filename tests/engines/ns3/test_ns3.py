@@ -160,6 +160,7 @@ def test_red_codel_and_tail_drop_in_the_words_of_ns3() -> None:
     red = queue_disc_of(pf.Red(min=5, max=15, max_p=0.02, adaptive=True, spacing="wait"), LINK)
     assert red.attributes["LInterm"] == "50.0"
     assert red.attributes["Wait"] == "true"
+    assert red.attributes["UseHardDrop"] == "false"
     assert red.attributes["LinkBandwidth"] == "1bps"
     assert red.attributes["Interval"] == "500ms"
     decaying = queue_disc_of(pf.Red(min=5, max=15, idle_decay=True), LINK)

@@ -6,8 +6,8 @@
  * precision, any weight, gentle or not.
  *
  * Sources: Floyd, Jacobson (1993); Floyd, Gummadi, Shenker, "Adaptive RED" (2001); Linux 6.18, red.h and sch_red; for
- * the spacing called "wait", ns-2 and ns-3. Where the kernel marks above max as well as below unless told otherwise
- * ("harddrop"), this code drops there, as RFC 3168, section 7, advises.
+ * the spacing called "wait", ns-2 and ns-3. What can be marked is marked above max, too, unless "harddrop" asks to drop
+ * it there, as RFC 3168, section 7, advises.
  */
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,8 @@
 /* The parameters: those of the real-valued law, in packets of the queue's mtu (integers: weight is 2^-n, gentle 0), and
  * what packets need beside them. */
 #define OWN(F) \
-    F(ecn)        /* 1: packets signalled by chance are marked if they can be */ \
+    F(ecn)        /* 1: signalled packets are marked if they can be */ \
+    F(harddrop)   /* 1: but dropped where the profile is 1 */ \
     F(fixed)      /* 1: the kernel's integers */ \
     F(idle_decay) /* 1: the average decays while the link is idle */ \
     F(spacing)    /* packets from one signal to the next, with p of the profile; see below */
@@ -52,11 +53,11 @@ typedef struct {
     int64_t interval;          /* ns */
     int64_t low, high;         /* bytes times 2^shift: min and max */
     int64_t band[2];           /* bytes: where the average is to be */
-    uint32_t span;             /* bytes: max - min */
+    uint32_t span;             /* bytes: max - min, at least 1 */
     int shift;                 /* weight = 2^-shift */
     int cell_shift;            /* a cell of the idle table is 2^cell_shift us */
     uint8_t decay[CELLS];      /* shift of the average after so many cells */
-    uint8_t ecn, fixed, idle_decay, alone;
+    uint8_t ecn, harddrop, fixed, idle_decay, alone;
 } red_parameters;
 
 typedef struct {
@@ -172,13 +173,13 @@ static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t n
     const red *r = qdisc;
     const int verdict = pi2_red_judge(qdisc, queue->band[PI2_C].bytes, now, draws);
     const int capable = pi2_can_be_marked(r->params.ecn, packet->ecn);
-    if (verdict != PI2_RED_PASS && (verdict == PI2_RED_FORCED || !capable)) {
+    if (verdict != PI2_RED_PASS && (!capable || (verdict == PI2_RED_FORCED && r->params.harddrop))) {
         pi2_queue_drop(queue, packet, now, capable ? PI2_DROP_OVERLOAD : PI2_DROP_AQM);
         return;
     }
     if (!pi2_queue_has_room(queue, packet, now))
         return;
-    if (verdict == PI2_RED_EARLY)
+    if (verdict != PI2_RED_PASS)
         pi2_queue_mark(queue, packet, PI2_MARK_AQM);
     pi2_queue_push(queue, PI2_C, packet, now);
 }
@@ -277,23 +278,23 @@ void pi2_red_hold(void *qdisc, double bytes)
 
 /* Setting up */
 
-/* n of 2^-n, 0 if it is none such. */
+/* n of 2^-n, -1 if it is none such. */
 static int shift_of(double weight)
 {
-    for (int n = 1; n <= LARGEST_SHIFT; n++)
+    for (int n = 0; n <= LARGEST_SHIFT; n++)
         if (weight == ldexp(1.0, -n))
             return n;
-    return 0;
+    return -1;
 }
 
 static int sound(const given *x, double mtu)
 {
     const pi2_red *p = &x->law;
-    const int profile = p->min > 0.0 && p->max > p->min && p->max * mtu < 1e9 && p->max_p > 0.0 && p->max_p <= 1.0
-                        && p->weight > 0.0 && p->weight < 1.0;
+    const int profile = p->min > 0.0 && p->max >= p->min && p->max * mtu < 1e9 && p->max_p > 0.0 && p->max_p <= 1.0
+                        && p->weight > 0.0 && p->weight <= 1.0;
     const int fixed = x->fixed == 0.0
-                      || (shift_of(p->weight) && p->gentle == 0.0 && x->spacing == UNIFORM
-                          && p->max * mtu - p->min * mtu >= 1.0);
+                      || (shift_of(p->weight) >= 0 && p->gentle == 0.0 && x->spacing == UNIFORM
+                          && (p->max == p->min || p->max * mtu - p->min * mtu >= 1.0));
     const int spacing = x->spacing == UNIFORM || x->spacing == WAIT || x->spacing == ALONE;
     return profile && fixed && spacing && (p->adaptive == 0.0 || p->update_interval >= 1e-9);
 }
@@ -317,7 +318,7 @@ static void set_fixed(red *r, const pi2_red *x, double mtu)
     red_parameters *p = &r->params;
     const int64_t low = (int64_t)(x->min * mtu + 0.5), high = (int64_t)(x->max * mtu + 0.5);
     p->shift = shift_of(x->weight);
-    p->span = (uint32_t)(high - low);
+    p->span = (uint32_t)(high > low ? high - low : 1);
     p->low = low << p->shift;
     p->high = high << p->shift;
     p->band[0] = low + 2 * (p->span / 5);
@@ -342,6 +343,7 @@ static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
     p->alone = x->spacing == ALONE;
     p->interval = p->law.adaptive != 0.0 && p->law.update_interval < 1e9 ? pi2_ns(p->law.update_interval) : PI2_NEVER;
     p->ecn = x->ecn != 0.0;
+    p->harddrop = x->harddrop != 0.0;
     p->fixed = x->fixed != 0.0;
     p->idle_decay = x->idle_decay != 0.0;
     if (p->fixed) {

@@ -134,7 +134,7 @@ static void make_dualpi2(pi2_choices *c, pi2_test_link *t)
     put(t, "k", pi2_chance(c, 0.7) || fixed ? from(c, 4, ks) : pi2_spread(c, 0.1, 20));
     put(t, "step", step);
     put(t, "ramp", pi2_chance(c, 0.6) ? 0.0 : step * pi2_uniform(c, 0, 2));
-    put(t, "c_protection", (1.0 + pi2_pick(c, 99)) / 100.0);
+    put(t, "c_protection", pi2_pick(c, 101) / 100.0);
     put(t, "classic_drives", bit(c));
     put(t, "drop_overload", bit(c));
     put(t, "at_enqueue", bit(c));
@@ -151,13 +151,14 @@ static void make_red(pi2_choices *c, pi2_test_link *t)
     begin(t, "red");
     t->largest = 1.0;
     put(t, "min", low);
-    put(t, "max", low * pi2_uniform(c, 1.1, 5) + 1.0);
+    put(t, "max", pi2_chance(c, 0.2) ? low : low * pi2_uniform(c, 1.1, 5) + 1.0);
     put(t, "max_p", pi2_chance(c, 0.1) ? 1.0 : pi2_spread(c, 1e-3, 1.0));
-    put(t, "weight", fixed ? ldexp(1.0, -1 - pi2_pick(c, pi2_chance(c, 0.8) ? 9 : 31)) : pi2_spread(c, 1e-4, 0.999));
+    put(t, "weight", fixed ? ldexp(1.0, -pi2_pick(c, pi2_chance(c, 0.8) ? 10 : 32)) : pi2_spread(c, 1e-4, 1.0));
     put(t, "gentle", fixed ? 0.0 : bit(c));
     put(t, "adaptive", bit(c));
     put(t, "update_interval", pi2_chance(c, 0.9) ? interval_of(c, t) : INFINITY);
     put(t, "ecn", bit(c));
+    put(t, "harddrop", bit(c));
     put(t, "fixed", fixed);
     put(t, "idle_decay", bit(c));
     put(t, "spacing", fixed ? 0.0 : pi2_pick(c, 3));
