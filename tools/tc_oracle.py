@@ -26,8 +26,8 @@ from typing import Final, NamedTuple
 
 from pi2_fluid.saving import save_text
 from pi2_fluid.tc.foreign import FOREIGN
+from pi2_fluid.tc.observing import observe
 from pi2_fluid.tc.options import OPTIONS, Number, defaults
-from pi2_fluid.tc.proposals import read_proposal
 
 FILE: Final = Path(__file__).resolve().parents[1] / "tests" / "data" / "tc_lines.json"
 BEFORE: Final = "tc qdisc replace dev lo root"
@@ -307,7 +307,7 @@ def disagreements(answers: Iterable[Answer]) -> list[str]:
 
 def _disagreement(answer: Answer) -> list[str]:
     line = shlex.join(answer.line)
-    block = read_proposal(f"{BEFORE} {line}")
+    (block,) = observe(f"{BEFORE} {line}").blocks
     if block.trouble is not None:
         text = str(block.trouble)
         if answer.sent and not any(re.search(pattern, text) for pattern in DELIBERATE):

@@ -22,18 +22,24 @@ from tc_oracle import (
 )
 
 import pi2_fluid as pf
-from pi2_fluid.tc.proposals import read_proposal
+from pi2_fluid.tc.block import Block
+from pi2_fluid.tc.observing import observe
 
 KEPT = kept_answers()
 ROWS = [(version, answer) for version, answers in KEPT.items() for answer in answers]
 
 
+def asked(words: str) -> Block:
+    (block,) = observe(f"{BEFORE} {words}").blocks
+    return block
+
+
 def trouble(words: str) -> str:
-    return str(read_proposal(f"{BEFORE} {words}").trouble or "")
+    return str(asked(words).trouble or "")
 
 
 def read(words: str) -> dict[str, float]:
-    block = read_proposal(f"{BEFORE} {words}")
+    block = asked(words)
     assert block.trouble is None, block.trouble
     return block.options if block.ours else block.words
 
@@ -108,7 +114,7 @@ def test_what_tc_reads_is_read(words, option, number):
 
 def test_a_step_in_packets_has_all_suffixes_of_tc():
     for text in ("3p", "3pkt", "3pkts", "3packet", "3packets", "+3p"):
-        assert read_proposal(f"{BEFORE} dualpi2 step_thresh {text}").step_packets == 3
+        assert asked(f"dualpi2 step_thresh {text}").step_packets == 3
 
 
 @pytest.mark.parametrize(
@@ -142,7 +148,7 @@ def test_what_tc_or_the_kernel_refuses_or_changes_is_refused(words, said):
         assert trouble(words) == ""
         return
     with refused((pf.QuantityError, pf.DomainError), match=said):
-        raise read_proposal(f"{BEFORE} {words}").trouble
+        raise asked(words).trouble
 
 
 @pytest.mark.slow
