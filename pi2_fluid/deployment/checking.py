@@ -19,6 +19,7 @@ from pi2_fluid.laws.kernel.units import told_to_tc
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.loop.updates import UPDATES
+from pi2_fluid.network.traffic import Traffic
 from pi2_fluid.tc import Qdisc
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
@@ -58,6 +59,8 @@ def check(
     min_rtt: Quantity | None = None,
     senders: Sequence[Sender] = (Reno(),),
     rate: Quantity | None = None,
+    flows: int | tuple[int, int | None] = (1, None),
+    max_window: float | None = None,
     hz: int | None = None,
     kernel: str | None = None,
     network: Network | None = None,
@@ -84,8 +87,15 @@ def check(
     senders : sequence of Reno, CReno, Cubic or Scalable
         Each is judged on its own.
     rate : float or str, optional
-        Of the link (bit/s). RED is judged only with it; of other queues it says whether the buffer
-        is large enough. Without it, a buffer must hold the target up to 10 Mbit/s.
+        Of the link (bit/s). The loads judged are then those of whole numbers of flows that fill it,
+        none faster than the link; it says whether the buffer is large enough, and RED is judged
+        only with it. Without it any load is judged, and a buffer must hold the target up to
+        10 Mbit/s.
+    flows : int or (int, int), optional
+        With a rate: how many flows share the link, or the fewest and the most. By default from 1 to
+        as many as fit.
+    max_window : float, optional
+        The largest window of one flow (segments).
     hz : int, optional
         The kernel's ticks per second (CONFIG_HZ), which matter for PIE. Without it, PIE is judged
         for each of 100, 250, 300 and 1000 that can show the update intervals of all queues.
@@ -146,7 +156,8 @@ def check(
         raise QuantityError(
             f"text = {show_value(text)} is no text: give the output of `tc qdisc show`."
         )
-    question = _read_question(rtt, max_base_rtt, min_rtt, senders, rate, update)
+    traffic = Traffic(rate=rate, flows=flows, max_window=max_window)
+    question = _read_question(rtt, max_base_rtt, min_rtt, senders, traffic, update)
     if hz is not None:
         require_hz(hz)
     generation = None if kernel is None else generation_of(kernel)
@@ -208,7 +219,7 @@ def _judge_series(
         block, observed = each.last, observed_of(each)
         own = question._replace(longest=known.longest.get(block.dev or "", question.longest))
         if not block.ours and block.trouble is None:
-            other = judge_stranger(block, own.longest, own.rate, own.senders)
+            other = judge_stranger(block, own.longest, own.traffic, own.senders)
             others.append(other._replace(observed=observed))
             continue
         if block.offloaded:
@@ -241,7 +252,7 @@ def _read_question(
     max_base_rtt: Quantity | None,
     min_rtt: Quantity | None,
     senders: Sequence[Sender],
-    rate: Quantity | None,
+    traffic: Traffic,
     update: str,
 ) -> Question:
     validate_choice(update, UPDATES, "update")
@@ -258,7 +269,7 @@ def _read_question(
         Longest(longest, with_queue=max_base_rtt is None),
         None if min_rtt is None else validate_number(min_rtt, "time", "min_rtt"),
         senders,
-        None if rate is None else validate_number(rate, "rate", "rate"),
+        traffic,
         update,
     )
 

@@ -50,8 +50,7 @@ def judge_shapers(
         try:
             if one.qdisc is None:
                 raise one.trouble or AssertionError
-            rate = question.rate if question.rate is not None else one.rate
-            verdict = decide([one.qdisc], question._replace(rate=rate))
+            verdict = decide([one.qdisc], question.on_link(one.rate, "that of its pipe or link"))
             verdicts.append(replace(verdict, _notes=_notes_on(one)))
         except (QuantityError, DomainError) as error:
             refusals.append(error)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.laws.aqms.red import Red
 from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.traffic import Traffic, in_words
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.numbers import as_fraction, as_whole
 
@@ -90,21 +93,21 @@ def unread(block: Block, why: str) -> Stranger:
 
 
 def judge_stranger(
-    block: Block, longest: Longest, rate: float | None, senders: Sequence[Sender]
+    block: Block, longest: Longest, traffic: Traffic, senders: Sequence[Sender]
 ) -> Stranger:
-    """Return what can be said of a queue of another kind; `rate` is the link's (bit/s)."""
+    """Return what can be said of a queue of another kind."""
     if block.proposed and block.kind in _UNBUILT:
         return unread(block, _UNBUILT[block.kind])
     if block.kind != "red":
         return Stranger(block.name, block.kind, None, NO_LOOP.get(block.kind, ""))
     if block.offloaded:
         return unread(block, "it runs in hardware (offloaded), of which tc shows no law.")
-    if rate is None:
+    if traffic.rate is None:
         return unread(
             block, "the loop of RED depends on the rate of the link: give the rate, as 10Mbit/s."
         )
     try:
-        return _judge_red(block, _red(block), longest, rate, senders)
+        return _judge_red(block, _red(block), longest, traffic, senders)
     except (QuantityError, DomainError) as error:
         return unread(block, str(error))
 
@@ -145,7 +148,7 @@ def _size(shown: object) -> str:
 
 
 def _judge_red(
-    block: Block, law: Red, longest: Longest, rate: float, senders: Sequence[Sender]
+    block: Block, law: Red, longest: Longest, traffic: Traffic, senders: Sequence[Sender]
 ) -> Stranger:
     """Judge RED's loop at the longest path, for more and more flows of each sender.
 
@@ -154,6 +157,7 @@ def _judge_red(
     DomainError
         If there is no path, or no loop.
     """
+    rate = float(traffic.rate)  # type: ignore[arg-type]
     # The least that its queue adds, where it begins to signal.
     queue = float(law.min) * 8.0 * _FRAME / rate
     path = longest.rtt - queue if longest.with_queue else longest.rtt
@@ -164,25 +168,37 @@ def _judge_red(
         )
     found: list[tuple[float, int, Sender, str]] = []
     for sender in senders:
-        for count in _COUNTS:
+        for count in _counts(traffic):
             try:
-                margins = Loop(Flows(sender, count, path), law, capacity=rate).margins()
+                loop = Loop(Flows(sender, count, path), law, capacity=rate)
+                margins = loop.margins()
             except (DomainError, UnsupportedError):
                 break  # so many flows are beyond its profile
+            (window,) = np.atleast_1d(loop.operating_point.window)
+            if traffic.max_window is not None and window > traffic.max_window:
+                continue  # so few do not fill the link
             found.append((float(margins.gain_margin_db), count, sender, str(margins.verdict)))
     if not found:
         raise DomainError(
-            f"{block.name} rests at no load on its profile over this link: give the rate it has."
+            f"{block.name} rests at no load of these flows on its profile over this link: give the"
+            " rate and the flows that it has."
         )
     margin, count, sender, verdict = min(found, key=lambda one: one[0])
-    where = f"at {rate / 1e6:.4g} Mbit/s over paths of {1e3 * path:.4g} ms"
+    where = f"at {in_words(rate)} over paths of {1e3 * path:.4g} ms"
     flows = f"{count} {kind_of(sender)} flow{'s' * (count > 1)}"
-    tried = max(one[1] for one in found)
+    tried = [one[1] for one in found]
     text = (
         f"{verdict.upper()} in the continuous model by rates {where}: the smallest gain margin is"
-        f" {margin:.2f} dB, with {flows} (tried 1 to {tried})"
+        f" {margin:.2f} dB, with {flows} (tried {min(tried)} to {max(tried)})"
     )
     safe = [one[1] for one in found if one[2] is sender and one[3] == "stable"]
     if verdict != "stable" and safe:
         text += f"; from {min(safe)} flows on it is stable"
     return Stranger(block.name, block.kind, verdict, f"{text}.")
+
+
+def _counts(traffic: Traffic) -> list[int]:
+    """Return the numbers of flows to try."""
+    few, most = traffic.fewest, traffic.most
+    ends = {few} if most is None else {few, most}
+    return sorted(n for n in {*_COUNTS, *ends} if few <= n and (most is None or n <= most))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pi2_fluid.deployment.paths import PathVerdict
 from pi2_fluid.deployment.remedies import Remedy, find_remedy, is_enough, on_device
@@ -13,30 +13,26 @@ from pi2_fluid.deployment.strangers import Stranger
 from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.clocks import Least, least_of, said
 from pi2_fluid.design.design import WorstCase
-from pi2_fluid.design.plants import make_plants
 from pi2_fluid.design.region import Region
 from pi2_fluid.loop.margins import Margins
+from pi2_fluid.network.traffic import Traffic
 from pi2_fluid.tc import Qdisc
 
 __all__ = ["Case", "Checked", "Cure", "Verdict", "unsaid", "worst_of"]
 
 _WORST_FIRST: Final = ("unstable", "undecided", "stable")
+_ALONE: Final = "In {} each flow has a queue of its own: judged is one flow alone in its queue."
 _NOTES: Final = {
-    "pie": "PIE is judged from p = 1e-6 on, where its table ends.",
-    "fq_pie": (
-        "In fq_pie each flow has a queue of its own: judged is one flow alone in its queue, from"
-        " p = 1e-6 on, where the table ends."
-    ),
-    "PIE": "PIE is judged from p = 1e-6 on, where its table ends.",
-    "FQ_PIE": (
-        "In FQ_PIE each flow has a queue of its own: judged is one flow alone in its queue, from"
-        " p = 1e-6 on, where the table ends."
-    ),
+    "fq_pie": _ALONE.format("fq_pie"),
+    "FQ_PIE": _ALONE.format("FQ_PIE"),
     "dualpi2": (
         "DualPI2 is judged as its controller in one queue; L4S beside Classic traffic, in two"
         " queues, is not covered."
     ),
 }
+#: Where any load is judged.
+_TABLE_ENDS: Final = "PIE is judged from p = 1e-6 on, where its table ends."
+_OF_TRAFFIC: Final = "Judged are the loads of {}, each with its share of the link{}."
 _MODELS: Final = {
     "sampled": "the sampled model, an average over packets under a controller that updates every T",
     "delayed": "the model with a delay of T/2 for the update interval",
@@ -103,9 +99,12 @@ class Verdict:
     ----------
     qdisc : Qdisc
         What is judged, as installed; of several `cases` the one with the least margin.
+    traffic : Traffic
+        The flows whose loads are judged; any number where neither rate nor window is known.
     verdict : {"stable", "unstable", "undecided"}
-        For round-trip times, queue included, from `min_rtt` to `rtt` and all loads, each sender on
-        its own; "undecided" also where the `cases` differ, or the buffer is too small to judge.
+        For round-trip times, queue included, from `min_rtt` to `rtt` and all these loads, each
+        sender on its own; "undecided" also where the `cases` differ, or the buffer is too small to
+        judge.
     reason : str
         Why it is undecided, in a sentence; "" where it is not, or by a margin of 0 alone.
     rtt, min_rtt : float
@@ -150,6 +149,7 @@ class Verdict:
     """
 
     qdisc: Qdisc
+    traffic: Traffic
     verdict: str
     rtt: float
     min_rtt: float
@@ -165,6 +165,7 @@ class Verdict:
     cases: tuple[Case, ...] = ()
     observed: tuple[str, ...] = ()
     _notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    _rate_of: str = field(default="", repr=False, compare=False)
     _why_no_acks: str = field(default="", repr=False, compare=False)
     _cure: Cure = field(repr=False, compare=False)
 
@@ -188,9 +189,19 @@ class Verdict:
     def window(self) -> float:
         """The window (packets) of a flow in the `decisive` case; inf in the limit of no load."""
         worst = self.decisive
-        plant = make_plants((worst.sender,), self.qdisc.aqm, worst.rtt, [worst.p_prime])
-        per_window = float(plant.mu[0])
-        return 1.0 / per_window if per_window > 0.0 else float("inf")
+        if worst.p_prime == 0.0:
+            return float("inf")
+        p = worst.p_prime**2 if worst.sender.signal == "classic" else worst.p_prime
+        state: Any = worst.sender.at_rest(worst.rtt, p)
+        return float(state[0] if isinstance(state, tuple) else state)
+
+    @property
+    def count(self) -> float | None:
+        """How many flows fill the link in the `decisive` case; None where its rate is not known."""
+        if self.traffic.rate is None:
+            return None
+        worst = self.decisive
+        return round(float(self.traffic.count(worst.sender, worst.p_prime, worst.rtt)), 6)
 
     @property
     def note(self) -> str:
@@ -202,8 +213,17 @@ class Verdict:
         """The sentences of `note`."""
         model = _OF_A_MODEL.format(_MODELS[self.margins.update])
         clocks = self._why_no_acks or _CLOCKS
-        cubic = caveat([self.worst.sender])
-        return tuple(filter(None, (model, clocks, _NOTES[self.qdisc.kind], *self._notes, cubic)))
+        kind, cubic = self.qdisc.kind, caveat([self.worst.sender])
+        table = "" if kind == "dualpi2" or self.traffic.bounds else _TABLE_ENDS
+        load = _OF_TRAFFIC.format(self.traffic.text, self._whose) if self.traffic.bounds else ""
+        said = (model, clocks, load, _NOTES.get(kind, ""), table, *self._notes, cubic)
+        return tuple(filter(None, said))
+
+    @property
+    def _whose(self) -> str:
+        if self.traffic.rate is None:
+            return ""
+        return f"; the rate is {self._rate_of or 'the one given'}"
 
     @cached_property
     def remedy(self) -> Remedy:
@@ -213,8 +233,9 @@ class Verdict:
         return on_device(self._cure.remedy, self.qdisc)
 
     def __str__(self) -> str:
+        who = f", {self.traffic.text}" if self.traffic.bounds else ""
         return (
-            f"{self.qdisc.name} up to {1e3 * self.rtt:.4g} ms round trip:"
+            f"{self.qdisc.name} up to {1e3 * self.rtt:.4g} ms round trip{who}:"
             f" {self.verdict} in the {self.margins.update} model, at least {said(self.least)}"
         )
 

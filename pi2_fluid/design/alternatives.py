@@ -136,7 +136,7 @@ def _row(region: Region, aqm: PiFamily, update: str, worst: Worst) -> dict[str, 
         "rtt_limit": stable_up_to(region, aqm, update),
         "integral_gain": strength,
         "delay_error": _STEP * typical_load(region) / strength,
-        "load_from": region.load[0][0],
+        "load_from": region.hull[0][0],
     }
 
 
@@ -169,7 +169,7 @@ def integral_gain(aqm: PiFamily, sender: Sender, p_prime: float) -> float:
 
 def typical_load(region: Region) -> float:
     """Return the load at which bandwidth and delay error are quoted: 0.1, or the nearest there."""
-    low, high = region.load[0]
+    low, high = (float(end) for end in region.ends(0, float(region.rtts(0)[-1])))
     return min(max(TYPICAL_LOAD, low), high)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from pi2_fluid.design.alternatives import within_reach
 from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.plants import plant_gain
-from pi2_fluid.design.region import Region
+from pi2_fluid.design.points import grid
+from pi2_fluid.design.region import ANY, Region
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.coupled import CoupledFamily
@@ -20,6 +21,7 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.registry import AQMS, DESIGNED, aqm_class, kind_of, laws_of_tc
 from pi2_fluid.laws.sender import Sender, load_of
+from pi2_fluid.network.traffic import Traffic, in_words
 from pi2_fluid.records.record import declares, require_scalars
 from pi2_fluid.units import validate_choice, validate_number
 
@@ -170,9 +172,9 @@ def make_template(queue: Queue, spans: Spans, update_interval: object, objective
 
 
 def make_region(
-    spans: Spans, senders: object, aqm: PiFamily, load: object, max_window: object
+    spans: Spans, senders: object, aqm: PiFamily, load: object, traffic: Traffic
 ) -> Region:
-    """Return the region, each sender's range of p' bounded by the load and the largest window."""
+    """Return the region: of each sender the loads asked for that the traffic can have."""
     chosen: tuple[Any, ...] = (senders,)
     if not isinstance(senders, Sender):
         chosen = tuple(senders) if isinstance(senders, Iterable) else ()
@@ -181,24 +183,21 @@ def make_region(
             f"senders = {show_value(senders)} are no senders: give a sequence, e.g. (Reno(),)."
         )
     require_scalars(*chosen, aqm)
+    if traffic.rate is None and traffic.flows != ANY.flows:
+        raise DomainError(
+            f"flows = {show_value(traffic.flows)} bounds no load without the rate of the link that"
+            " they share: give rate, e.g. 10Mbit/s."
+        )
     low, high = (0.0, 1.0) if load is None else _read_load(load)
-    window = math.inf if max_window is None else validate_number(max_window, "number", "max_window")
-    ranges = []
     for sender in chosen:
         plant_gain(sender, aqm, np.array([1.0]), spans.max_rtt)  # that there is a loop to design
-        # Cubic's window depends on the RTT: the smallest load at which any has this window.
-        ends = (spans.min_rtt, spans.max_rtt)
-        begin = max(low, min(load_of(sender, window, rtt) for rtt in ends))
-        if begin > high:
-            raise DomainError(
-                f"max_window = {window:g} segments needs p' = {begin:.3g} of"
-                f" {type(sender).__name__}, above the largest load {high:g}: give a larger window."
-            )
-        ranges.append((begin, high))
-    region = Region(chosen, spans.min_rtt, spans.max_rtt, tuple(ranges))
-    if load is None and max_window is None:
+    ranges = ((low, high),) * len(chosen)
+    region = Region(chosen, spans.min_rtt, spans.max_rtt, ranges, traffic)
+    for number in range(len(chosen)):
+        _require_loads(region, aqm, number)
+    if load is None and not traffic.bounds:
         region = within_reach(region, aqm)
-    for sender, (begin, _) in zip(chosen, region.load, strict=True):
+    for sender, (begin, _) in zip(chosen, region.hull, strict=True):
         if not np.isfinite(plant_gain(sender, aqm, np.array([begin]), spans.max_rtt)[0]).all():
             other = "" if declares(aqm, "encoder") == "square" else ', or use aqm="pi2"'
             raise DomainError(
@@ -207,6 +206,41 @@ def make_region(
                 f" load=(0.01, 1.0){other}."
             )
     return region
+
+
+def _require_loads(region: Region, aqm: PiFamily, number: int) -> None:
+    """Refuse traffic that no round-trip time of a region has a load of.
+
+    Raises
+    ------
+    DomainError
+        With what would have to change.
+    """
+    if grid(region, aqm, number, region.rtts(number), 2).rtt.size:
+        return
+    sender, traffic = region.senders[number], region.traffic
+    name, (low, high) = type(sender).__name__, region.load[number]
+    if traffic.rate is None:
+        window = float(traffic.max_window)  # type: ignore[arg-type]
+        needed = min(load_of(sender, window, rtt) for rtt in (region.min_rtt, region.max_rtt))
+        raise DomainError(
+            f"max_window = {window:g} segments needs p' = {needed:.3g} of {name}, above the largest"
+            f" load {high:g}: give a larger window."
+        )
+    few = traffic.fewest
+    if traffic.load(sender, few, region.max_rtt) > high:
+        least = traffic.window(traffic.count(sender, high, region.max_rtt), region.max_rtt)
+        raise DomainError(
+            f"{few} {name} flow{'s' * (few > 1)} on {in_words(float(traffic.rate))} cannot be held"
+            f" back: at round-trip times up to {1e3 * region.max_rtt:.4g} ms each sends at least"
+            f" {float(least):.3g} segments, whatever is signalled: give fewer flows, a higher rate,"
+            " or a longer round-trip time."
+        )
+    raise DomainError(
+        f"{traffic.text} have no load of {name} with p' from {low:g} to {high:g} at round-trip"
+        f" times of {1e3 * region.min_rtt:.4g} to {1e3 * region.max_rtt:.4g} ms: give more flows,"
+        " a lower rate, or larger windows."
+    )
 
 
 def _read_load(load: Any) -> tuple[float, float]:

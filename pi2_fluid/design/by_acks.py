@@ -16,13 +16,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.design.clocks import rounded_down
-from pi2_fluid.design.plants import Plants, make_plants
+from pi2_fluid.design.plants import Plants, make_points
+from pi2_fluid.design.points import crossings, finer, grid
 from pi2_fluid.design.region import (
+    FEW_LOADS,
     HIGHEST_LIMIT,
     Region,
     Responder,
-    around,
     last_stable,
+    least_by_rtt,
+    limits_also,
     scan,
     smallest_of,
 )
@@ -173,27 +176,26 @@ class ByAcks(NamedTuple):
 def worst_by_acks(region: Region, aqm: PiFamily, update: str) -> ByAcks:
     """Return the worst margins of a queue's gains in a region by the ack clock."""
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
-    rtts, count = _rtts(region, aqm), 0
+    region, count = _from_target(region, aqm), 0
     picked: list[AckPlants] = []
-    if rtts[0] > region.max_rtt:
+    if region.min_rtt > region.max_rtt:
         text = f"the target, {float(aqm.target):g} s, is not below {region.max_rtt:g} s."
         return ByAcks(None, f"Not judged by acknowledgements: {text}")
     try:
         for number in range(len(region.senders)):
-            loads = _loads(region, aqm, number)
-            whole = make_ack_plants(region, aqm, number, rtts, loads)
-            for index in _smallest(whole, *gains, update):
-                near = whole.points.take(index)
-                finer = make_ack_plants(
-                    region,
-                    aqm,
-                    number,
-                    around(rtts, float(near.rtt[0])),
-                    around(loads, float(near.p_prime[0])),
-                )
-                count += len(finer)
-                picked += [finer.take(i) for i in _smallest(finer, *gains, update)]
-            count += len(whole)
+            rtts = region.rtts(number, _RTTS)
+            some_of = grid(region, aqm, number, rtts, _LOADS), crossings(region, aqm, number)
+            for some in some_of:
+                if not some.rtt.size:
+                    continue
+                whole = _at_points(region, aqm, number, *some)
+                count += len(whole)
+                for index in _smallest(whole, *gains, update):
+                    at = float(whole.rtt[index]), float(whole.points.p_prime[index])
+                    near = finer(region, aqm, number, rtts, _LOADS, at)
+                    closer = _at_points(region, aqm, number, *near)
+                    count += len(closer)
+                    picked += [closer.take(i) for i in _smallest(closer, *gains, update)]
     except UnsupportedError as error:
         return ByAcks(None, f"Not judged by acknowledgements: {error}")
     each = [_exact(plant, *gains, update) for plant in picked]
@@ -205,7 +207,7 @@ def worst_by_acks(region: Region, aqm: PiFamily, update: str) -> ByAcks:
         rtt=float(points.rtt[0]),
         p_prime=0.0 if load <= _NO_LOAD else load,
         sender=region.senders[int(points.sender[0])],
-        shortest=float(rtts[0]),
+        shortest=region.min_rtt,
         count=count,
         plants=tuple(picked),
     )
@@ -217,28 +219,37 @@ def stable_up_to_by_acks(region: Region, aqm: PiFamily, update: str) -> float:
     """Return `stable_up_to` by the ack clock, from the target on; inf where there is no loop."""
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
 
+    region = _from_target(region, aqm)
+
     def smallest(rtt: Real) -> FloatArray:
-        each = []
+        least = np.full(np.shape(np.atleast_1d(rtt)), np.inf)
         for number in range(len(region.senders)):
-            plants = make_ack_plants(region, aqm, number, rtt, _loads(region, aqm, number, 5))
-            found = scan(plants.points, *gains, update, plants.at(*gains, update)).gain_margin_db
-            each.append([np.min(found[plants.points.rtt == one]) for one in np.atleast_1d(rtt)])
-        lowest: FloatArray = np.min(each, axis=0)
-        return lowest
+            some = grid(region, aqm, number, rtt, FEW_LOADS)
+            if some.rtt.size:
+                plants = _at_points(region, aqm, number, *some)
+                at = plants.at(*gains, update)
+                found = scan(plants.points, *gains, update, at).gain_margin_db
+                least = np.minimum(least, least_by_rtt(plants.rtt, found, rtt))
+        return least
 
     try:
-        return last_stable(float(_rtts(region, aqm)[0]), HIGHEST_LIMIT * region.max_rtt, smallest)
+        return last_stable(region.min_rtt, HIGHEST_LIMIT * region.max_rtt, smallest,
+                           also=limits_also(region, aqm))  # fmt: skip
     except UnsupportedError:
         return math.inf
 
 
-def _rtts(region: Region, aqm: PiFamily) -> FloatArray:
+def _from_target(region: Region, aqm: PiFamily) -> Region:
+    """Return a region from the target on: acknowledgements take the rest of a round trip."""
     low = max(region.min_rtt, float(aqm.target) * _INSIDE)
-    return np.geomspace(low, region.max_rtt, _RTTS) if low < region.max_rtt else np.array([low])
+    return region if low == region.min_rtt else replace(region, min_rtt=low)
 
 
-def _loads(region: Region, aqm: PiFamily, number: int, points: int = _LOADS) -> FloatArray:
-    return np.unique(np.maximum(region.loads(aqm, points)[number], _NO_LOAD))
+def _at_points(
+    region: Region, aqm: PiFamily, number: int, rtt: FloatArray, load: FloatArray
+) -> AckPlants:
+    pairs = np.unique(np.stack([rtt, np.maximum(load, _NO_LOAD)]), axis=1)
+    return _make_plants(region, _in_one_queue(aqm), number, *map(tuple, pairs.tolist()))
 
 
 def make_ack_plants(
@@ -253,7 +264,8 @@ def make_ack_plants(
     UnsupportedError
         If sender and queue have no loop by the ack clock.
     """
-    each = (np.atleast_1d(np.asarray(x, float)).tolist() for x in (rtt, load))
+    pairs = np.meshgrid(np.atleast_1d(np.asarray(rtt, float)), np.atleast_1d(load))
+    each = (side.ravel().tolist() for side in pairs)
     return _make_plants(region, _in_one_queue(aqm), number, *map(tuple, each))
 
 
@@ -262,8 +274,7 @@ def _make_plants(
     region: Region, unit: PiFamily, number: int, rtt: tuple[float, ...], load: tuple[float, ...]
 ) -> AckPlants:
     sender = region.senders[number]
-    points = make_plants((sender,), unit, np.array(rtt), [load])
-    points = replace(points, sender=np.full(len(points), number))
+    points = make_points(sender, unit, np.array(rtt), np.array(load), number)
     # Of the linearisation the clips and timeouts are said, and T beside R, all of which are known.
     with quietly():
         found = Loop(

@@ -14,13 +14,14 @@ from pi2_fluid.design import installing
 from pi2_fluid.design.alternatives import COLUMNS, LABELS, dataset_of
 from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.clocks import BY_CLOCK, Least, least_among, least_of, said
-from pi2_fluid.design.region import Region
+from pi2_fluid.design.region import ANY, Region
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.registry import aqm_class, kind_of, sender_class
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.margins import Margins, known
+from pi2_fluid.network.traffic import Traffic
 
 if TYPE_CHECKING:
     import xarray
@@ -107,7 +108,10 @@ class Design:
         smallest RTT, queue included.
     senders : tuple of Sender
     load : tuple of (float, float)
-        Of each sender the range of its p'; from 0, the limit of a very light load.
+        Of each sender the range of its p' at all round-trip times together; from 0, the limit of a
+        very light load.
+    traffic : Traffic
+        The flows whose loads these are: of how many, at which rate of the link, with which windows.
     update : {"continuous", "delayed", "sampled"}
         The model of the update interval that the margins are of.
     objective : {"recovery", "bandwidth", "gain"}
@@ -190,6 +194,7 @@ class Design:
     ack_margins: Margins | None = None
     ack_worst: WorstCase | None = None
     installed: Installed | None = None
+    traffic: Traffic = ANY
     verification: xarray.Dataset | None = None
 
     def __str__(self) -> str:
@@ -242,11 +247,17 @@ class Design:
 
     @property
     def span(self) -> str:
-        """The region in one phrase: the path, the target, and both together."""
-        return (
+        """The region in one phrase: the path, the target, both together, and who is there."""
+        words = (
             f"paths up to {1e3 * self.max_base_rtt:.4g} ms + {1e3 * self.target:.4g} ms target ="
             f" {1e3 * self.max_rtt:.4g} ms round trip"
         )
+        return f"{words}, {self.traffic.text}" if self.traffic.bounds else words
+
+    @property
+    def region(self) -> Region:
+        """The round-trip times, senders and loads that the design is for."""
+        return Region(self.senders, self.min_rtt, self.max_rtt, self.load, self.traffic)
 
     @property
     def note(self) -> str:
@@ -266,6 +277,7 @@ class Design:
             "aqm": _law_to_dict(self.aqm),
             "senders": [_law_to_dict(sender) for sender in self.senders],
             "load": [list(ends) for ends in self.load],
+            "traffic": self.traffic.to_dict(),
             "interval_range": list(self.interval_range),
             "installed": None if self.installed is None else self.installed._asdict(),
             "margins": _margins_to_dict(self.margins),
@@ -300,6 +312,7 @@ class Design:
             senders=tuple(_law_from_dict(one, sender_class) for one in data["senders"]),
             load=tuple((float(low), float(high)) for low, high in data["load"]),
             interval_range=(float(data["interval_range"][0]), float(data["interval_range"][1])),
+            traffic=Traffic.from_dict(data["traffic"]),
             installed=None if installed is None else _installed_from(installed),
             margins=_margins_from(data["margins"], data["update"]),
             worst=_worst_from(data["worst"]),
@@ -408,8 +421,7 @@ class Design:
             LABELS[row["design"]]: (row["phase_margin"], row["integral_gain"])
             for row in self.rows()
         }
-        region = Region(self.senders, self.min_rtt, self.max_rtt, self.load)
-        curve = trade_off(region, self.aqm, self.update)
+        curve = trade_off(self.region, self.aqm, self.update)
         return draw_trade_off(new_axes() if ax is None else ax, *curve, points)
 
 

@@ -56,6 +56,7 @@ __all__ = [
     "is_classic",
     "join",
     "make_plants",
+    "make_points",
     "plant_gain",
     "plant_of",
     "with_exact",
@@ -240,14 +241,21 @@ def make_plants(
     parts = []
     for number, (sender, loads) in enumerate(zip(senders, load, strict=True)):
         r, p = (x.ravel() for x in np.meshgrid(np.atleast_1d(rtt), np.atleast_1d(loads)))
-        m, mu = plant_gain(sender, aqm, p, r)
-        scalable = np.full(r.shape, plant_of(sender) == "scalable")
-        kappa = _cubic_signals(sender, p, r) if plant_of(sender) == "cubic" else None
-        parts.append(Plants(r, p, np.full(r.shape, number), m, mu, scalable, kappa))
+        parts.append(make_points(sender, aqm, r, p, number))
     out = parts[0]
     for part in parts[1:]:
         out = join(out, part)
     return out
+
+
+def make_points(
+    sender: Sender, aqm: PiFamily, rtt: FloatArray, load: FloatArray, number: int = 0
+) -> Plants:
+    """Return the loops of one sender, the one of that number, at pairs of RTT (s) and load."""
+    m, mu = plant_gain(sender, aqm, load, rtt)
+    scalable = np.full(rtt.shape, plant_of(sender) == "scalable")
+    kappa = _cubic_signals(sender, load, rtt) if plant_of(sender) == "cubic" else None
+    return Plants(rtt, load, np.full(rtt.shape, number), m, mu, scalable, kappa)
 
 
 def plant_gain(

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from pi2_fluid.design.plants import Plants, join, make_plants, plant_of, with_exact
+from pi2_fluid.design.plants import Plants, join, make_points, with_exact
+from pi2_fluid.design.points import crossings, finer, grid, jump_rtts
 from pi2_fluid.design.remembering import remembered
 from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.aqms.pie import TABLES, Pie, just_below
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.limits import rtt_limit
@@ -26,6 +26,7 @@ from pi2_fluid.loop.margins import Margins, known
 from pi2_fluid.loop.searching import search_of
 from pi2_fluid.loop.updates import NEARLY_ALL, respond
 from pi2_fluid.loop.zeros import zero_between
+from pi2_fluid.network.traffic import Traffic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,25 +34,33 @@ if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, Curve, FloatArray, Real
 
 __all__ = [
+    "ANY",
+    "FEW_LOADS",
     "HIGHEST_LIMIT",
+    "LOADS",
     "Region",
     "Responder",
     "Scan",
     "Worst",
-    "around",
     "exact_margins",
     "last_stable",
+    "least_by_rtt",
+    "limits_also",
     "responder",
     "scan",
     "smallest_of",
     "stable_up_to",
-    "table_edges",
     "worst_margins",
 ]
 
 _RTTS: Final = 13
-_LOADS: Final = 13
-_LOWEST: Final = 1e-3  # p' of the first grid point above a load that begins at 0
+#: Loads of the grid at each of them, besides those about jumps.
+LOADS: Final = 13
+#: The same where only stability is asked for.
+FEW_LOADS: Final = 5
+#: Flows of any number.
+ANY: Final = Traffic()
+_INSIDE: Final = 1.0 + 1e-9
 _POINTS: Final = 40  # frequencies per loop
 _MOST_STEPS: Final = 12
 # In ln w: what is left after a step is by far smaller than the step, and costs the margin 1e-7 dB.
@@ -64,83 +73,76 @@ HIGHEST_LIMIT: Final = 20.0
 
 @dataclass(frozen=True)
 class Region:
-    """Senders, round-trip times with the queue (s), and of each sender the range of p'."""
+    """Senders, round-trip times with the queue (s), of each sender the range of p', the traffic.
+
+    The loads are those of the range that the traffic can have, at each round-trip time.
+    """
 
     senders: tuple[Sender, ...]
     min_rtt: float
     max_rtt: float
     load: tuple[tuple[float, float], ...]
+    traffic: Traffic = ANY
 
-    def rtts(self) -> FloatArray:
-        """The round-trip times of the grid."""
-        if self.min_rtt == self.max_rtt:
-            return np.array([self.max_rtt])
-        return np.geomspace(self.min_rtt, self.max_rtt, _RTTS)
+    def ends(self, number: int, rtt: Real) -> tuple[Any, Any]:
+        """The least and the largest p' of a sender by round-trip time; swapped where none is."""
+        return self.traffic.ends(self.senders[number], rtt, self.load[number])
 
-    def loads(self, aqm: PiFamily, points: int = _LOADS) -> list[FloatArray]:
-        """Of each sender the loads of the grid, with both sides of the edges of PIE's table."""
-        return [
-            _loads(low, high, self._edges(sender, aqm, low, high), points)
-            for sender, (low, high) in zip(self.senders, self.load, strict=True)
-        ]
+    @functools.cached_property
+    def hull(self) -> tuple[tuple[float, float], ...]:
+        """Of each sender the range of p' at all round-trip times together."""
+        found = []
+        for number in range(len(self.senders)):
+            low, high = self.ends(number, self.rtts(number))
+            some = low <= high
+            found.append((float(np.min(low[some])), float(np.max(high[some]))))
+        return tuple(found)
 
-    def _edges(self, sender: Sender, aqm: PiFamily, low: float, high: float) -> FloatArray:
-        """Both sides of where a loop jumps: at the edges of PIE's table, and where Cubic turns."""
-        edges = _both_sides(aqm, sender.signal, low, high)
-        if plant_of(sender) != "cubic":
-            return edges
-        law: Any = sender
-        turns = np.sqrt(law.turning_point(self.rtts()))
-        turns = np.concatenate([turns * (1.0 - 1e-9), turns * (1.0 + 1e-9)])
-        return np.concatenate([edges, turns[(turns > low) & (turns < high)]])
+    def rtts(self, number: int, points: int = _RTTS) -> FloatArray:
+        """The round-trip times of the grid: of a sender, those at which its fewest flows fit."""
+        low, high = self.min_rtt, self.max_rtt
+        if low == high:
+            return np.array([high])
+        ends = tuple(self._too_many(number, math.log(rtt)) for rtt in (low, high))
+        if ends[0] > 0.0 > ends[1]:
+            too_many, x = functools.partial(self._too_many, number), (math.log(low), math.log(high))
+            low = min(math.exp(zero_between(too_many, *x, tolerance=1e-12)) * _INSIDE, high)
+        return np.geomspace(low, high, points)
+
+    def _too_many(self, number: int, x: float) -> float:
+        """By how much the load of the fewest flows exceeds what there may be, at ln rtt."""
+        traffic = self.traffic
+        if traffic.rate is None:
+            return -1.0
+        load = traffic.load(self.senders[number], float(traffic.fewest), math.exp(x))
+        return float(load) - self.load[number][1]
 
     def plants(self, aqm: PiFamily) -> Plants:
         """Every loop of the grid, with R held constant in the window law and without."""
-        return with_exact(make_plants(self.senders, aqm, self.rtts(), self.loads(aqm)))
+        parts = [
+            make_points(sender, aqm, *both, number)
+            for number, sender in enumerate(self.senders)
+            for both in (grid(self, aqm, number, self.rtts(number), LOADS),
+                         crossings(self, aqm, number))
+        ]  # fmt: skip
+        return with_exact(functools.reduce(join, parts))
 
     def corners(self, aqm: PiFamily) -> Plants:
         """The loops of the largest round-trip time at both ends of the load."""
-        ends = [np.unique(load) for load in self.load]
-        return with_exact(make_plants(self.senders, aqm, self.max_rtt, ends))
+        parts = []
+        for number, sender in enumerate(self.senders):
+            rtt = float(self.rtts(number)[-1])
+            load = np.unique([float(end) for end in self.ends(number, rtt)])
+            parts.append(make_points(sender, aqm, np.full(load.shape, rtt), load, number))
+        return with_exact(functools.reduce(join, parts))
 
     def around(self, aqm: PiFamily, plant: Plants) -> Plants:
         """A finer grid between the neighbours of one point of the grid."""
         number = int(plant.sender[0])
-        rtts, loads = self.rtts(), self.loads(aqm)[number]
-        near = around(rtts, float(plant.rtt[0]))
-        load = around(loads, float(plant.p_prime[0]))
-        found = make_plants((self.senders[number],), aqm, near, [load])
-        return replace(found, sender=np.full(len(found), number), exact=bool(plant.exact[0]))
-
-
-def _loads(low: float, high: float, edges: FloatArray, points: int) -> FloatArray:
-    first = [low] if low > 0.0 else [0.0, min(_LOWEST, high / 10.0)]
-    grid = np.geomspace(first[-1], high, points) if high > first[-1] else np.array(first[-1:])
-    return np.unique(np.concatenate([first, grid[1:], edges[edges > low]]))
-
-
-def table_edges(aqm: PiFamily, signal: str | None, low: float, high: float) -> FloatArray:
-    """Return the p' between two ends at which PIE's table steps."""
-    if not isinstance(aqm, Pie):
-        return np.array([])
-    p = np.array([edge for edge, _ in TABLES.get(aqm.gain_table, ())])
-    edges = np.sqrt(p) if signal == "classic" else p
-    return edges[(edges > low) & (edges < high)]
-
-
-def _both_sides(aqm: PiFamily, signal: str | None, low: float, high: float) -> FloatArray:
-    """The edges of the table from both sides: the upper one is the worse."""
-    edges = table_edges(aqm, signal, low, high)
-    p = edges**2 if signal == "classic" else edges
-    below = just_below(p) * (1.0 - 1e-9)
-    return np.concatenate([edges, np.sqrt(below) if signal == "classic" else below])
-
-
-def around(grid: FloatArray, at: float) -> FloatArray:
-    """Return a finer grid between the neighbours of a point of a grid."""
-    index = int(np.argmin(np.abs(grid - at)))
-    low, high = grid[max(index - 1, 0)], grid[min(index + 1, grid.size - 1)]
-    return np.unique(np.concatenate([np.linspace(low, high, 9), [at]]))
+        at = float(plant.rtt[0]), float(plant.p_prime[0])
+        near = finer(self, aqm, number, self.rtts(number), LOADS, at)
+        found = make_points(self.senders[number], aqm, *near, number)
+        return replace(found, exact=bool(plant.exact[0]))
 
 
 @dataclass(frozen=True)
@@ -384,28 +386,52 @@ def exact_margins(
 def stable_up_to(region: Region, aqm: PiFamily, update: str) -> float:
     """Return the largest round-trip time with the queue (s) up to which every load is stable.
 
-    Of every sender, the range of loads of the region. The search begins at the smallest RTT of the
+    Of every sender, the loads of the region. The search begins at the smallest RTT of the
     region, takes stability to be lost once, and ends at 20 times the largest RTT; inf beyond. 0 if
     the smallest RTT is unstable already.
     """
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
-    loads = region.loads(aqm, 5)
 
     def smallest(rtt: Real) -> FloatArray:
-        plants = make_plants(region.senders, aqm, rtt, loads)
-        found = scan(plants, *gains, update).gain_margin_db
-        return np.array([np.min(found[plants.rtt == one]) for one in np.atleast_1d(rtt)])
+        least = np.full(np.shape(np.atleast_1d(rtt)), np.inf)
+        for number, sender in enumerate(region.senders):
+            plants = make_points(sender, aqm, *grid(region, aqm, number, rtt, FEW_LOADS), number)
+            if len(plants):
+                found = scan(plants, *gains, update).gain_margin_db
+                least = np.minimum(least, least_by_rtt(plants.rtt, found, rtt))
+        return least
 
-    return last_stable(region.min_rtt, HIGHEST_LIMIT * region.max_rtt, smallest)
+    return last_stable(region.min_rtt, HIGHEST_LIMIT * region.max_rtt, smallest,
+                       also=limits_also(region, aqm))  # fmt: skip
 
 
-def last_stable(low: float, high: float, smallest: Callable[[Real], FloatArray]) -> float:
+def least_by_rtt(rtts: FloatArray, found: FloatArray, rtt: Real) -> FloatArray:
+    """Return the smallest of what was found at each round-trip time, inf where there is nothing."""
+    return np.array([np.min(found[rtts == one], initial=np.inf) for one in np.atleast_1d(rtt)])
+
+
+def limits_also(region: Region, aqm: PiFamily) -> FloatArray:
+    """Return round-trip times (s) at which numbers of flows are about to pass a jump."""
+    ends = region.min_rtt, HIGHEST_LIMIT * region.max_rtt
+    found = [jump_rtts(region, aqm, number, ends)[0] for number in range(len(region.senders))]
+    return np.concatenate(found) * (1.0 - 1e-7)
+
+
+def last_stable(
+    low: float,
+    high: float,
+    smallest: Callable[[Real], FloatArray],
+    also: FloatArray | None = None,
+) -> float:
     """Return the round-trip time (s) at which the smallest gain margin falls to 0; inf, or 0.
 
-    Up to `high` and from `low` on, `smallest` being a function of one or several.
+    Up to `high` and from `low` on, `smallest` being a function of one or several; `also` are some
+    at which it may dip.
     """
     for beginning in (True, False):
         grid = np.geomspace(low, high, 17)
+        if also is not None:
+            grid = np.union1d(grid, also[(also > low) & (also < high)])
         margin = smallest(grid)
         unstable = np.flatnonzero(~(margin > 0.0))
         if unstable.size == 0:

@@ -38,6 +38,7 @@ from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.transient import find_bandwidth
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.network.network import refuse_several
+from pi2_fluid.network.traffic import Traffic
 from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def tune(
     phase_margin_deg: float = 30.0,
     modulus_margin: float = 0.0,
     load: tuple[float, float] | None = None,
+    rate: Quantity | None = None,
+    flows: int | tuple[int, int | None] = (1, None),
     max_window: float | None = None,
     update: str = "sampled",
     objective: str = "recovery",
@@ -102,6 +105,12 @@ def tune(
     load : (float, float), optional
         Range of each sender's p'; 0 is the limit of a very light load. By default (0, 1); for
         "pie" from p = 1e-6, where its table ends, for Cubic too, whose gain grows as p falls.
+    rate : float or str, optional
+        Of the link (bit/s). The loads are then those of whole numbers of flows that share it, none
+        faster than the link: n flows have windows of rate R/n.
+    flows : int or (int, int), optional
+        With a rate: how many flows share the link, or the fewest and the most. By default from 1 to
+        as many as fit.
     max_window : float, optional
         The largest window of a flow (segments), which bounds the load from below: the optimum
         rises with it.
@@ -171,7 +180,8 @@ def tune(
     queue = read_queue(aqm, k)
     spans = read_spans(max_rtt, max_base_rtt, min_rtt, target, queue)
     template = make_template(queue, spans, update_interval, objective)
-    region = make_region(spans, senders, template, load, max_window)
+    traffic = Traffic(rate=rate, flows=flows, max_window=max_window)
+    region = make_region(spans, senders, template, load, traffic)
     steps = steps_of(template, queue.tc, hz)
     fixed = update_interval is not None or queue.own
     task = Task(region, template, asked, update, objective, steps, fixed)
@@ -186,7 +196,8 @@ def _describe(
 ) -> Design:
     region, update, objective = task.region, task.update, task.objective
     gains = float(queue.alpha), float(queue.beta), float(queue.update_interval)
-    typical = make_plants(region.senders[:1], queue, region.max_rtt, [typical_load(region)])
+    longest = float(region.rtts(0)[-1])
+    typical = make_plants(region.senders[:1], queue, longest, [typical_load(region)])
     loop = typical.linear(*gains).element((0, 0))
     slowest = -float(rightmost_roots(loop, "delayed", 1)[0].real)
     worst, by_acks = proof.worst, worst_by_acks(region, queue, update)
@@ -202,7 +213,8 @@ def _describe(
         max_base_rtt=spans.max_rtt - spans.target,
         min_rtt=region.min_rtt,
         senders=region.senders,
-        load=region.load,
+        load=region.hull,
+        traffic=region.traffic,
         update=update,
         objective=objective,
         tc=tc,

@@ -131,7 +131,7 @@ def verify(
         raise QuantityError(
             f"design = {show_value(design)} is no Design: give one, as tune returns it."
         )
-    region = Region(design.senders, design.min_rtt, design.max_rtt, design.load)
+    region = design.region
     chosen = Fluid() if engine is None else engine
     return verify_region(region, design.aqm if aqm is None else aqm, chosen, progress)
 

@@ -21,7 +21,8 @@ from pi2_fluid.apps.cli.pasting import in_shell
 from pi2_fluid.design.by_acks import make_ack_plants, worst_by_acks
 from pi2_fluid.design.gains import Asked, make_ceiling
 from pi2_fluid.design.plants import make_plants
-from pi2_fluid.design.region import Region, exact_margins, scan, worst_margins
+from pi2_fluid.design.points import loads_at
+from pi2_fluid.design.region import LOADS, Region, exact_margins, scan, worst_margins
 from pi2_fluid.design.stepping import Steps
 
 thorough = settings(deadline=None, max_examples=300)
@@ -174,7 +175,9 @@ def test_a_design_of_pie_is_what_runs(by_default):
 def test_no_shorter_interval_would_do_for_pie(by_default):
     """At the tick before, no beta of tc leaves both margins with the smallest alpha."""
     region = Region(by_default.senders, by_default.min_rtt, 0.1, by_default.load)
-    acks = make_ack_plants(region, by_default.aqm, 0, 0.1, region.loads(by_default.aqm)[0])
+    acks = make_ack_plants(
+        region, by_default.aqm, 0, 0.1, loads_at(region, by_default.aqm, 0, 0.1, LOADS)
+    )
     before = by_default.update_interval - 1 / by_default.hz
     for steps in range(8, 33):
         law = dataclasses.replace(

@@ -11,6 +11,7 @@ from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.pasting import in_shell
 from pi2_fluid.design.clocks import BY_CLOCK, least_of, said
 from pi2_fluid.laws.registry import kind_of
+from pi2_fluid.network.traffic import PACKET_BITS, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +88,7 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
             grid.add_row("  rounding", _rounding(one))
     if not math.isinf(one.rate_held):
         count = f"{one.qdisc.asked['limit']:.0f} packets"
-        grid.add_row("  limit", f"{count}: too few for the target above {_rate(one.rate_held)}")
+        grid.add_row("  limit", f"{count}: {_room(one)}")
     for number, line in enumerate(_counted(group)):
         grid.add_row("  counters" if number == 0 else "", line)
     remedy = one.remedy
@@ -207,12 +208,32 @@ def _verdict(one: Verdict, who: str) -> str:
     span = f"at round-trip times of {1e3 * one.min_rtt:.3g} to {_ms(one.rtt)} with the queue"
     model = f"{_clocks(one)} in the {one.margins.update} model"
     if one.verdict == "stable":
-        return f"STABLE {model}, {span}, for any number of {who} flows"
+        return f"STABLE {model}, {span}, for {_load(one, who, 'any number of')}"
     if one.verdict == "unstable":
-        return f"UNSTABLE {model}, {span}, for some number of {who} flows"
+        return f"UNSTABLE {model}, {span}, for {_load(one, who, 'some number of')}"
     if one.reason:
         return f"UNDECIDED: {_options(one.reason)}"
     return f"UNDECIDED {model}, {span}: it is on the edge"
+
+
+def _room(one: Verdict) -> str:
+    """Return whether a buffer holds the target at the rate of the link, or up to which rate."""
+    held, rate = one.rate_held, one.traffic.rate
+    above = f"too few for the target above {in_words(held, 3)}"
+    if rate is None or held < float(rate):
+        return above
+    return f"enough for the target at {in_words(float(rate))}, {above}"
+
+
+def _load(one: Verdict, who: str, any_of_them: str) -> str:
+    """Return which flows a verdict speaks of."""
+    traffic = one.traffic
+    if not traffic.bounds:
+        return f"{any_of_them} {who} flows"
+    if traffic.rate is None:
+        return f"{any_of_them} {who} flows with {traffic.text}"
+    some = "" if one.verdict == "stable" or traffic.fewest == traffic.most else "some of "
+    return some + re.sub(r"(?<= )(flows?)(?= on)", rf"{who} \1", traffic.text, count=1)
 
 
 def _options(text: str) -> str:
@@ -234,10 +255,15 @@ def _worst(one: Verdict) -> str:
     if math.isinf(window):
         return f"{rtt}, with few {who} flows, each with a very large window"
     p = worst.p_prime ** (2 if worst.sender.signal == "classic" else 1)
-    rate = window * 12000.0 / worst.rtt
+    rate = window * PACKET_BITS / worst.rtt
+    if one.count is not None:
+        many = "s" * (one.count > 1.0)
+        who = f"{one.count:.3g} {who}"
+    else:
+        many = "s"
     return (
-        f"{rtt}, with {who} flows of {_count(window)} packets under way each"
-        f" ({_rate(rate)} per flow, p {p:.2g})"
+        f"{rtt}, with {who} flow{many} of {_count(window)} packets under way each"
+        f" ({in_words(rate, 3)} per flow, p {p:.2g})"
     )
 
 
@@ -295,13 +321,6 @@ def _listed(parents: list[str]) -> str:
 
 def _count(number: float) -> str:
     return f"{number:.0f}" if 100.0 <= number < 1e6 else f"{number:.3g}"
-
-
-def _rate(rate: float) -> str:
-    for unit, name in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
-        if rate >= unit:
-            return f"{rate / unit:.3g} {name}"
-    return f"{rate:.3g} bit/s"
 
 
 def _ms(seconds: SupportsFloat) -> str:

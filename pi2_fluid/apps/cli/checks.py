@@ -11,7 +11,7 @@ from pi2_fluid.apps.cli.checked import print_checked
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, print_json, tell
 from pi2_fluid.apps.cli.reading import read_shown
-from pi2_fluid.apps.cli.senders import NAMES, read_senders
+from pi2_fluid.apps.cli.senders import NAMES, read_flows, read_senders
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.registry import kind_of
 
@@ -56,8 +56,19 @@ def check(
         str | None,
         option(
             "RATE",
-            "Of the link, as 10Mbit/s: needed for RED, and to say whether a limit is enough.",
+            "Of the link, as 10Mbit/s: judges the loads of flows that fit on it, and RED; says"
+            " whether a limit is enough.",
         ),
+    ] = None,
+    flows: Annotated[
+        str | None,
+        option(
+            "NUMBER|FROM:TO", "How many flows share the link of that rate, as 1:20. Default 1:."
+        ),
+    ] = None,
+    max_window: Annotated[
+        str | None,
+        option("SEGMENTS", "The largest window of one flow. Default any."),
     ] = None,
     hz: Annotated[
         str | None,
@@ -109,6 +120,8 @@ def check(
         min_rtt=min_rtt,
         senders=list(who.values()),
         rate=rate,
+        flows=read_flows(flows),
+        max_window=max_window,  # type: ignore[arg-type]  # text, which is read as a number
         hz=None if hz is None else int(hz),
         kernel=kernel,
         network=None if network is None else find_network(network),
@@ -153,7 +166,8 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
         "min_rtt": one.min_rtt,
         "rtt_limit": one.stable_up_to,
         "path_limit": one.path_up_to,
-        "least": {**one.least._asdict(), "window": one.window},
+        "traffic": one.traffic.to_dict(),
+        "least": {**one.least._asdict(), "window": one.window, "flows": one.count},
         "worst": _worst(worst, one.margins),
         "ack_worst": None if acks is None else _worst(acks, one.ack_margins),
         "margin_lost_db": one.margin_lost_db,
@@ -214,6 +228,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             'pi2-fluid check queues.txt --hz 250 --kernel "$(uname -r)"\n\n'
             "tc -j qdisc show | pi2-fluid check - --max-base-rtt 60ms --sender reno,scalable"
             " --json\n\n"
+            "tc qdisc show | pi2-fluid check - --rate 5.5Mbit/s --flows 1:20\n\n"
             "tc qdisc show | pi2-fluid check - --network home.toml\n\n"
             'pi2-fluid check "tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms"\n\n'
             "ipfw sched show | pi2-fluid check -\n\n"
@@ -221,20 +236,21 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " kernel, that can have shown it, and undecided where they differ.\n\n"
             "JSON: qdiscs (a list: kind, dev, parent, handle, proposed; asked and installed, SI"
             " units; rounding; verdict, of which model, and the reason of one undecided;"
-            " guarantee; rtt, min_rtt, rtt_limit with the queue and path_limit without it, s;"
-            " worst: rtt, p_prime, sender and the smallest margins by rates, a p_prime of 0 is"
-            " the limit of no load; ack_worst, the same by acknowledgements; least, the smaller"
-            " of both, its clock, and the window of a flow there; margin_lost_db; rate_held, the"
-            " rate in bit/s above which the buffer is full below the target; hz, kernel, and"
-            " cases, one for each kernel that it can be of; observed, what counters say; remedy:"
-            " text, tc, installed, margins, ack_margins; note), verdict (the worst), foreign"
-            " (names of queues without a loop), others (name, kind, verdict and text of each"
-            " queue that is no PI, among them RED and what could not be read), path (null without"
-            " --network: shown, bottlenecks, verdict, of which model, margins of all together,"
-            " each: those of each queue while the others stay as they are, factor of alpha and"
-            " beta that leaves 6 dB and 30 deg, p and rtt of each class, notes), read (what was"
-            " found in the text; empty of one output that names its devices). What is infinite"
-            ' is the text "inf" or "-inf".\n\n'
+            " guarantee; traffic: rate in bit/s, flows, the fewest and the most, and max_window,"
+            " each null where not known; rtt, min_rtt, rtt_limit with the queue and path_limit"
+            " without it, s; worst: rtt, p_prime, sender and the smallest margins by rates, a"
+            " p_prime of 0 is the limit of no load; ack_worst, the same by acknowledgements;"
+            " least, the smaller of both, its clock, the window of a flow there, and how many"
+            " flows; margin_lost_db; rate_held, the rate in bit/s above which the buffer is full"
+            " below the target; hz, kernel, and cases, one for each kernel that it can be of;"
+            " observed, what counters say; remedy: text, tc, installed, margins, ack_margins;"
+            " note), verdict (the worst), foreign (names of queues without a loop), others (name,"
+            " kind, verdict and text of each queue that is no PI, among them RED and what could"
+            " not be read), path (null without --network: shown, bottlenecks, verdict, of which"
+            " model, margins of all together, each: those of each queue while the others stay as"
+            " they are, factor of alpha and beta that leaves 6 dB and 30 deg, p and rtt of each"
+            " class, notes), read (what was found in the text; empty of one output that names its"
+            ' devices). What is infinite is the text "inf" or "-inf".\n\n'
             "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided, also where a queue"
             " could not be read or judged, or there is none with a loop; 2 if nothing can be read."
         ),

@@ -16,7 +16,7 @@ from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.apps.cli.parameters import declared
 from pi2_fluid.apps.cli.pasting import in_shell, line_of, why_no_line
-from pi2_fluid.apps.cli.senders import NAMES, read_senders
+from pi2_fluid.apps.cli.senders import NAMES, read_flows, read_senders
 from pi2_fluid.apps.cli.wording import for_shell, in_words_of_shell
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.registry import DESIGNED, kind_of
@@ -34,7 +34,7 @@ _OPTIONS: Final = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         *("max_rtt", "max_base_rtt", "min_rtt", "max_window", "load", "aqm", "k", "hz", "target"),
-        *("update_interval", "modulus_margin", "objective", "update", "verify"),
+        *("update_interval", "modulus_margin", "objective", "update", "verify", "rate", "flows"),
     )
 } | {
     "gain_margin_db": "--gain-margin",
@@ -65,6 +65,20 @@ def tune(
         str,
         option("NAMES", f"Who sends, with commas: {', '.join(NAMES)}.", "Region"),
     ] = "reno",
+    rate: Annotated[
+        str | None,
+        option(
+            "RATE", "Of the link, as 10Mbit/s: for the loads of flows that fit on it.", "Region"
+        ),
+    ] = None,
+    flows: Annotated[
+        str | None,
+        option(
+            "NUMBER|FROM:TO",
+            "How many flows share the link of that rate, as 1:20. Default 1:.",
+            "Region",
+        ),
+    ] = None,
     max_window: Annotated[
         str | None,
         option("SEGMENTS", "The largest window of one flow. Default any.", "Region"),
@@ -167,6 +181,8 @@ def tune(
         "gain_margin_db": gain_margin,
         "phase_margin_deg": phase_margin,
         "modulus_margin": modulus_margin,
+        "rate": rate,
+        "flows": read_flows(flows),
         "max_window": max_window,
         "load": None if load is None else _read_pair(load),
         "k": k,
@@ -425,6 +441,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid tune --max-base-rtt 80ms --aqm dualpi2 --sender reno,scalable\n\n"
             "pi2-fluid tune --max-rtt 50ms --phase-margin 45 --plot designs.png --json\n\n"
             "pi2-fluid tune --max-rtt 100ms --verify fluid\n\n"
+            "pi2-fluid tune --max-rtt 100ms --aqm dualpi2 --rate 20Mbit/s --flows 1:20\n\n"
             "pi2-fluid tune --max-rtt 100ms --aqm fq_pie --hz 250\n\n"
             "JSON: design (an object with the fields of Design, SI units; margins and worst by"
             " rates, ack_margins and ack_worst by acknowledgements, least the smaller of each and"

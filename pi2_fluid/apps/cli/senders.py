@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.apps.cli.parameters import kinds_with
-from pi2_fluid.errors import QuantityError
+from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.registry import SENDERS, sender_class
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.sender import Sender
 
-__all__ = ["NAMES", "read_senders"]
+__all__ = ["NAMES", "read_flows", "read_senders"]
 
+_WHOLE: Final = re.compile(r"[0-9]{1,9}")
 #: Those that designs know.
 NAMES: Final = kinds_with("design", SENDERS)
 
@@ -30,3 +32,29 @@ def read_senders(text: str) -> dict[str, Sender]:
         if name not in NAMES:
             raise QuantityError(f"--sender {name!r} is unknown: give {', '.join(NAMES)}.")
     return {name: sender_class(name)() for name in names}
+
+
+def read_flows(text: str | None) -> tuple[int, int | None]:
+    """Return the fewest and the most flows, None for as many as fit.
+
+    Raises
+    ------
+    QuantityError
+        If it is neither a whole number nor two with a colon.
+
+    Examples
+    --------
+    >>> read_flows("1:20"), read_flows("4"), read_flows("3:"), read_flows(None)
+    ((1, 20), (4, 4), (3, None), (1, None))
+    """
+    few, colon, most = (text or "1:").strip().partition(":")
+    ends = [few, most] if colon and most.strip() else [few]
+    if not all(_WHOLE.fullmatch(end.strip()) for end in ends):
+        raise QuantityError(
+            f"--flows {show_value(text)} is no number of flows: give how many, or the fewest and"
+            " the most, as 1:20."
+        )
+    numbers = [int(end) for end in ends]
+    if len(numbers) == 2:
+        return numbers[0], numbers[1]
+    return numbers[0], None if colon else numbers[0]

@@ -75,7 +75,7 @@ STEPS: Final = (
 
 
 class Reach(Protocol):
-    """How far a region goes: a `Design` says it of itself."""
+    """How far a region goes."""
 
     @property
     def senders(self) -> tuple[Sender, ...]:
@@ -89,9 +89,8 @@ class Reach(Protocol):
     def max_rtt(self) -> float:
         """The largest."""
 
-    @property
-    def load(self) -> tuple[tuple[float, float], ...]:
-        """Of each sender the range of its p'."""
+    def ends(self, number: int, rtt: float) -> tuple[float, float]:
+        """The least and the largest p' of a sender at a round-trip time (s)."""
 
 
 @dataclass(frozen=True)
@@ -189,16 +188,17 @@ def corners_of(region: Reach, queue: PiFamily) -> list[Corner]:
     >>> from pi2_fluid.laws.aqms.pi2 import Pi2
     >>> from pi2_fluid.laws.senders.reno import Reno
     >>> region = SimpleNamespace(
-    ...     senders=(Reno(),), min_rtt=0.005, max_rtt=0.1, load=((0.0, 1.0),)
+    ...     senders=(Reno(),), min_rtt=0.005, max_rtt=0.1, ends=lambda number, rtt: (0.0, 1.0)
     ... )
     >>> [corner.name for corner in corners_of(region, Pi2())]
     ['reno 24 ms W=200', 'reno 24 ms W=5', 'reno 100 ms W=200', 'reno 100 ms W=5']
     """
     found = []
-    for sender, (low, high) in zip(region.senders, region.load, strict=True):
+    for number, sender in enumerate(region.senders):
         own = queue_met(sender, queue)
         for rtt in _rtts(region, own):
-            for window in _windows(sender, rtt, low, high):
+            low, high = (float(end) for end in region.ends(number, rtt))
+            for window in _windows(sender, rtt, low, high) if low <= high else ():
                 load = load_of(sender, window, rtt)
                 found.append(Corner(sender, own, rtt, window, load))
     named = Counter[str]()

@@ -21,7 +21,8 @@ import numpy as np
 from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.guarantees.enclosure import Boxes, Discs, Family, alias_count, enclose, tail
 from pi2_fluid.design.plants import Plants, has_theorems, make_plants
-from pi2_fluid.design.region import Region, exact_margins, scan, table_edges
+from pi2_fluid.design.points import table_edges
+from pi2_fluid.design.region import Region, exact_margins, scan
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import TABLES, Pie
 from pi2_fluid.loop.roots import count_unstable
@@ -40,6 +41,8 @@ _MOST_TERMS: Final = 2_000_000
 _MOST_ALIASES: Final = 60  # each costs: T above some 36 times the smallest RTT is left to grids
 _RATIO: Final = 2.0  # of the ends of the boxes to begin with
 _SURE: Final = 1e-6  # dB, deg, 1: the sums over all aliases are right to nine digits
+_ROUNDING: Final = 1e-12
+_SLICES: Final = 33  # round-trip times at which a loop of a cell is looked for
 _TRIED: Final = 8  # rounds after which the box nearest to what is forbidden is looked at alone
 
 
@@ -102,7 +105,7 @@ def has_steps(aqm: PiFamily) -> bool:
 
 def _cells(region: Region, aqm: PiFamily, update: str) -> Iterator[_Cell]:
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
-    for number, (sender, (low, high)) in enumerate(zip(region.senders, region.load, strict=True)):
+    for number, (sender, (low, high)) in enumerate(zip(region.senders, region.hull, strict=True)):
         ends = np.unique([low, *table_edges(aqm, sender.signal, low, high), high])
         pairs = list(itertools.pairwise(ends)) or [(low, high)]
         for begin, end in pairs:
@@ -118,16 +121,18 @@ def _cells(region: Region, aqm: PiFamily, update: str) -> Iterator[_Cell]:
 
 def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
     family, rtts = cell.family, (region.min_rtt, region.max_rtt)
-    somewhere = _plant(cell, region.max_rtt, sum(cell.mu) / 2.0)
+    somewhere = _somewhere(cell, region)
+    if somewhere is None:
+        return Certificate("undecided", 0)
     loop = somewhere.linear(family.alpha, family.beta, family.interval).element((0, 0))
     if count_unstable(loop, family.update) != 0:
-        return Certificate("refuted", 0, somewhere)
+        return _short(region, somewhere, 0)
     aliases = alias_count(family.interval, region.min_rtt, family.update)
     if aliases > _MOST_ALIASES or cell.mu[1] >= 1.0:
         return Certificate("undecided", 0)
     undecided = _first_boxes(frequency_ends(family, rtts, cell.mu, asked), rtts, cell.mu)
     count, work, rounds = 0, 0, 0
-    while len(undecided):
+    while len(undecided := _possible(cell, region, undecided)):
         count += len(undecided)
         rounds += 1
         if count > _MOST_BOXES or work > _MOST_TERMS:
@@ -137,14 +142,56 @@ def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
         undecided = undecided.take(left)
         if rounds % _TRIED == 0 and len(undecided):
             away = _distance(discs.centre, asked)
-            suspect = _middle(cell, undecided, int(np.argmin(away)))
+            suspect = _middle(cell, region, undecided, int(np.argmin(away)))
             seems = bool(np.min(away) < 0.0)  # without what is beyond the aliases enclosed
-            if (seems or _seems_short(suspect, family, asked)) and _is_short(
-                suspect, family, asked
+            if suspect is not None and (
+                (seems or _seems_short(suspect, family, asked))
+                and _is_short(suspect, family, asked)
             ):
-                return Certificate("refuted", count, suspect)
+                return _short(region, suspect, count)
         undecided = undecided.halves(discs.widest)
     return Certificate("proved", count)
+
+
+def _short(region: Region, loop: Plants, boxes: int) -> Certificate:
+    """A loop that has less than was asked for refutes it, unless its load is no flows' own.
+
+    Where flows are counted, the loads between those of whole numbers of them are proved, too; what
+    such a load has less of is no answer.
+    """
+    if region.traffic.rate is not None:
+        return Certificate("undecided", boxes)
+    return Certificate("refuted", boxes, loop)
+
+
+def _possible(cell: _Cell, region: Region, boxes: Boxes) -> Boxes:
+    """Return the boxes that hold a load which the traffic can have, its ends falling with R."""
+    if not region.traffic.bounds or not len(boxes):
+        return boxes
+    _, rtt, mu = boxes.centre
+    _, dr, dmu = boxes.half
+    low, _ = region.ends(cell.sender, rtt + dr)
+    _, high = region.ends(cell.sender, rtt - dr)
+    kept = (mu + dmu >= cell.slope * low * (1.0 - _ROUNDING)) & (
+        mu - dmu <= cell.slope * high * (1.0 + _ROUNDING)
+    )
+    return boxes.take(np.flatnonzero(kept))
+
+
+def _inside(cell: _Cell, region: Region, rtt: float, mu: float) -> float | None:
+    """Return the 1/window nearest to one that the traffic can have at a round-trip time."""
+    low, high = (cell.slope * float(end) for end in region.ends(cell.sender, rtt))
+    low, high = max(low, cell.mu[0]), min(high, cell.mu[1])
+    return min(max(mu, low), high) if low <= high else None
+
+
+def _somewhere(cell: _Cell, region: Region) -> Plants | None:
+    """Return a loop of a cell, the one in its middle at the longest RTT that has one."""
+    for rtt in np.geomspace(region.max_rtt, region.min_rtt, _SLICES).tolist():
+        mu = _inside(cell, region, rtt, sum(cell.mu) / 2.0)
+        if mu is not None:
+            return _plant(cell, rtt, mu)
+    return None
 
 
 def _forbidden(family: Family, boxes: Boxes, aliases: int, asked: Asked) -> tuple[Any, Discs, int]:
@@ -260,9 +307,10 @@ def _plant(cell: _Cell, rtt: float, mu: float) -> Plants:
     return Plants(*(np.array([value]) for value in values))
 
 
-def _middle(cell: _Cell, boxes: Boxes, index: int) -> Plants:
-    _, rtt, mu = boxes.centre[:, index]
-    return _plant(cell, float(rtt), float(mu))
+def _middle(cell: _Cell, region: Region, boxes: Boxes, index: int) -> Plants | None:
+    _, rtt, mu = (float(x) for x in boxes.centre[:, index])
+    possible = _inside(cell, region, rtt, mu)
+    return None if possible is None else _plant(cell, rtt, possible)
 
 
 def _seems_short(plant: Plants, family: Family, asked: Asked) -> bool:

@@ -141,13 +141,19 @@ def _terms(region: Region) -> str:
 def _up_to(region: Region, aqm: PiFamily) -> str:
     """The load up to which mixtures are proved, where that is not all of it."""
     _, high = mixed_load(region, aqm)
-    classic = [end for sender, (_, end) in _each(region) if is_classic(sender)]
+    classic = [
+        end
+        for sender, (_, end) in zip(region.senders, region.hull, strict=True)
+        if is_classic(sender)
+    ]
     if high >= max(classic, default=0.0):
         return ""
     return f" up to p' = {high:.3g}, where every Scalable packet is marked"
 
 
 def _loads(region: Region) -> str:
+    if region.traffic.bounds:
+        return region.traffic.text
     ends = {(low, high) for low, high in region.load}
     if ends == {(0.0, 1.0)}:
         return "every load"

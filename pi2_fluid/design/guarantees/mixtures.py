@@ -33,7 +33,8 @@ import numpy as np
 from pi2_fluid.design.guarantees.certificate import has_steps
 from pi2_fluid.design.guarantees.enclosure import Boxes
 from pi2_fluid.design.plants import is_classic, join, make_plants, plant_gain
-from pi2_fluid.design.region import Region, table_edges
+from pi2_fluid.design.points import table_edges
+from pi2_fluid.design.region import Region
 from pi2_fluid.laws.aqms.coupled import CoupledFamily
 from pi2_fluid.laws.aqms.pi2 import Pi2
 from pi2_fluid.laws.aqms.pi_family import PiFamily
@@ -103,7 +104,7 @@ def mixed_load(region: Region, aqm: PiFamily) -> tuple[float, float]:
     k = float(aqm.k) if isinstance(aqm, CoupledFamily) else 1.0
     ends = [
         (low, high) if is_classic(sender) else (low / k, high / k)
-        for sender, (low, high) in zip(region.senders, region.load, strict=True)
+        for sender, (low, high) in zip(region.senders, region.hull, strict=True)
     ]
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     return low, high if all(is_classic(one) for one in region.senders) else min(high, 1.0 / k)
