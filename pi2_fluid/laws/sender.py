@@ -58,7 +58,8 @@ class Sender(Record, ABC):
 
     1. Set `signal`: ``"classic"`` if the sender sees what the queue encodes for Classic traffic
        (p), ``"scalable"`` if it sees what is encoded for Scalable traffic, ``None`` if it ignores
-       congestion signals.
+       congestion signals, and answers to its delay alone. Nothing tells such a law to leave slow
+       start, so that fluids begin without.
     2. Write `rate`, with ``+ - * / **`` and `pi2_fluid.ops` only, so that it runs on floats, NumPy
        and JAX alike. Do not clip inside.
     3. With more than one state, name them in `states` (the window first); `rate` then takes and

@@ -13,6 +13,7 @@ from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_
 from pi2_fluid.loop.acks import HARMONICS, AckLoop, closed_form_ack_margins, find_echoes
 from pi2_fluid.loop.construction import LinearisedLoop
 from pi2_fluid.loop.crossovers import Crossings
+from pi2_fluid.loop.delays import DelayLoop
 from pi2_fluid.loop.margins import (
     Margins,
     SearchedMargins,
@@ -214,6 +215,11 @@ class LoopAnswers(LinearisedLoop):
         out = np.empty(t.shape)
         for index in np.ndindex(self.shape):
             one = self._element(index)
+            if isinstance(one, DelayLoop):
+                raise UnsupportedError(
+                    "the step response of a loop through the delay alone is not built: simulate a"
+                    " change of capacity or of flows."
+                )
             if isinstance(one, AckLoop) and self.update != "sampled":
                 raise UnsupportedError(
                     "the step response of a loop by the ack clock is built from update to update"

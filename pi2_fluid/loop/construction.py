@@ -14,6 +14,7 @@ from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import CLOCKS, Sender
 from pi2_fluid.loop.acks import AckLoop, linearize_acks, without_echoes
+from pi2_fluid.loop.delays import DelayLoop, hears_nothing, linearize_delays
 from pi2_fluid.loop.equations import ClosedForm, closed_form
 from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS, linearize, loop_shape
 from pi2_fluid.loop.state_space import LinearLoop
@@ -23,9 +24,11 @@ from pi2_fluid.network.equilibrium import (
     as_flows,
     equilibrium,
     equilibrium_of,
+    require_room,
     taken_apart,
 )
 from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.link import Link
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.rest import has_ticks
 from pi2_fluid.records.labels import align_labels, line_up, relabel
@@ -86,8 +89,10 @@ class LinearisedLoop:
             )
         numbers = (rtt, p, p_prime, capacity, packet_size)
         require_untraced("Loop", "pf.loop.margins_of", flows, aqm, numbers)
+        link = None
         if isinstance(flows, Network):
             flows = self._sole or flows
+            link = flows.node.link
             flows, aqm, capacity, packet_size = taken_apart(flows, aqm, capacity, packet_size)
         elif not isinstance(flows, Sender):
             flows = as_flows(flows)
@@ -121,11 +126,10 @@ class LinearisedLoop:
             if capacity is None:
                 raise ScenarioError('capacity is missing: give the link\'s, e.g. "10Mbit/s".')
             self.flows = flows
-            point = equilibrium(self.flows, aqm, capacity, packet_size)
+            point = _rest_of(self.flows, aqm, capacity, packet_size, link)
             size = validate_quantity(packet_size, "size", "packet_size")
             self.senders = tuple(flow.sender.on_link(size) for flow in self.flows)
-        require_states_between(self.senders, aqm)
-        require_ticks(aqm, point.controller, update)
+        _require_model(self.senders, aqm, point, update, clock)
         self.aqm = aqm
         self.update = update
         self.rtt_terms = rtt_terms
@@ -155,8 +159,10 @@ class LinearisedLoop:
         return html_table("Loop", rows)
 
     @cached_property
-    def linear(self) -> LinearLoop | AckLoop:
+    def linear(self) -> LinearLoop | AckLoop | DelayLoop:
         """The state matrices, by automatic differentiation of the laws."""
+        if hears_nothing(self._point):
+            return linearize_delays(self.senders, self.aqm, self._point)
         if self.clock == "acks":
             terms = self.rtt_terms
             return linearize_acks(self.senders, self.aqm, self._point, terms, self.bunch)
@@ -172,7 +178,7 @@ class LinearisedLoop:
 
     @cached_property
     def _rate_form(self) -> ClosedForm | None:
-        if self.flows and len(self.flows) > 1:
+        if hears_nothing(self._point) or (self.flows and len(self.flows) > 1):
             return None
         point = self._point
         if self.flows:
@@ -207,7 +213,7 @@ class LinearisedLoop:
         values = respond(self.linear, np.moveaxis(at, own, last), self.update)
         return relabel(labels, np.moveaxis(values, last, own))
 
-    def _element(self, index: tuple[int, ...]) -> LinearLoop | AckLoop:
+    def _element(self, index: tuple[int, ...]) -> LinearLoop | AckLoop | DelayLoop:
         """One loop; of a dual queue by the ack clock the part below its echoes."""
         one = self.linear.element(index)
         return without_echoes(one) if isinstance(one, AckLoop) else one
@@ -266,7 +272,8 @@ def require_states_between(senders: Sequence[Sender], aqm: Aqm) -> None:
     UnsupportedError
         Naming the law.
     """
-    refuse_thinned(senders)
+    if aqm.thins:
+        refuse_thinned(senders)
     for sender in senders:
         if sender.answers_at_once:
             raise UnsupportedError(
@@ -310,6 +317,42 @@ def require_ticks(aqm: Aqm, controller: Real, update: str) -> None:
         raise UnsupportedError(
             f"{type(aqm).__name__} acts here on every packet and holds no signal for an update"
             f' interval, so update = {update!r} has no meaning: use update="continuous".'
+        )
+
+
+def _rest_of(
+    flows: Sequence[Flows], aqm: Aqm, capacity: Quantity, packet_size: Quantity, link: Link | None
+) -> OperatingPoint:
+    """Return where flows rest, in the buffer of a link if it is known."""
+    point = equilibrium(flows, aqm, capacity, packet_size)
+    if link is not None and hears_nothing(point):
+        require_room(point.queue, link)
+    return point
+
+
+def _require_model(
+    senders: Sequence[Sender], aqm: Aqm, point: OperatingPoint, update: str, clock: str
+) -> None:
+    """Refuse models of what a loop does not have, and what no loop of one queue describes."""
+    require_states_between(senders, aqm)
+    if not hears_nothing(point):
+        require_ticks(aqm, point.controller, update)
+        for sender in senders:
+            if clock == "acks" and sender.signal is None and sender.constant_rate is None:
+                raise UnsupportedError(
+                    f"{type(sender).__name__} hears no signals and answers to its delay, which the"
+                    ' loop by the ack clock does not describe: use clock="rate".'
+                )
+        return
+    if update != "continuous":
+        raise UnsupportedError(
+            f"nothing is signalled to these flows, which answer to their delay, so that update ="
+            f' {update!r} has no meaning: use update="continuous".'
+        )
+    if clock == "acks":
+        raise UnsupportedError(
+            "nothing is signalled to these flows, which answer to their delay, and the loop of"
+            ' that is by rates: use clock="rate".'
         )
 
 

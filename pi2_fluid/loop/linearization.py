@@ -9,8 +9,9 @@ and the queue, d' = sum of weight * y over the classes (see `pi2_fluid.loop.link
 together with the controller (see `pi2_fluid.loop.controllers`).
 
 `rtt_terms="frozen"` drops e0 and e1, as the papers do when they hold R(t) constant in the window
-law; ``"exact"`` keeps them. The motion of the *argument* t - R(t) contributes nothing at first
-order, because all derivatives vanish at rest.
+law; ``"exact"`` keeps them, and so does a law without signals, which has no other feedback. The
+motion of the *argument* t - R(t) contributes nothing at first order, because all derivatives vanish
+at rest.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError
+from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.laws.sender import Sender
@@ -75,7 +76,8 @@ def linearize(
     DomainError
         If a window is 0.
     UnsupportedError
-        If the law reacts to the arrival rate, or cannot be differentiated.
+        If the law reacts to the arrival rate, or cannot be differentiated, or no window answers to
+        what is signalled.
     """
     require_windows(senders, point)
     shape = loop_shape(senders, aqm, point)
@@ -85,9 +87,16 @@ def linearize(
     alone = [linearize_sender(*one, shape) for one in at_rest]
     none = np.zeros(shape)
     classes = [
-        one.through(coupling, slopes[sender.signal] if sender.signal else none, rtt_terms)
+        one.through(coupling, slopes[sender.signal], rtt_terms)
+        if sender.signal
+        else one.through(coupling, none, "exact")
         for sender, one, coupling in zip(senders, alone, couplings, strict=True)
     ]
+    if not any(np.any(one.b) for one in classes):
+        raise UnsupportedError(
+            f"no window of these flows answers to what {type(aqm).__name__} signals where they"
+            " rest, so that there is no loop: give laws whose rate() depends on the signal."
+        )
     moving = tuple(cls for cls in classes if np.any(cls.c) or np.any(cls.r))
     return LinearLoop(moving, controller, shape)
 

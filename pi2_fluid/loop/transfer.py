@@ -17,6 +17,7 @@ from pi2_fluid.loop.explanation import Explanation, explain_acks, explain_form
 from pi2_fluid.loop.matrix.network_loop import NetworkLoop
 from pi2_fluid.loop.pade import pade_transfer_function
 from pi2_fluid.loop.realization import realize
+from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.network.bottlenecks import network_equilibrium, only_bottleneck
 from pi2_fluid.network.equilibrium import refuse_beside
 from pi2_fluid.network.network import Network
@@ -66,6 +67,7 @@ class Loop(LoopAnswers):
         image of its update, in which half an interval of its integral counts as a gain.
     rtt_terms : {"frozen", "exact"}
         Whether R(t) is held constant in the window law, as in the papers, or varies with the queue.
+        A law that hears no signals (`signal` None) answers to nothing else: of it R(t) varies.
         By the ack clock: whether acknowledgements are taken to come at the rate W/R, or as fast as
         they do; it differs by the order of 1/W, and not at all for one class.
     transport : {"fifo", "delay"}
@@ -251,10 +253,11 @@ class Loop(LoopAnswers):
         if kind == "frd":
             w = self._crossings.w if w is None else np.asarray(w, dtype=float)
             return control.FRD(self(1j * w), w, smooth=True, name=name, dt=dt)
-        if isinstance(self.linear, AckLoop):
+        if not isinstance(self.linear, LinearLoop):
+            which = "by the ack clock" if self.clock == "acks" else "through the delay alone"
             raise UnsupportedError(
-                f'kind = "{kind}" needs a loop in finitely many states, which no loop by the ack'
-                ' clock is here: use kind="frd".'
+                f'kind = "{kind}" needs a loop in finitely many states, which no loop {which} is'
+                ' here: use kind="frd".'
             )
         if kind == "ss":
             matrices = realize(self.linear, self.update, order)

@@ -48,8 +48,8 @@ def check_assumptions(
     u : float or array
         Value of the controller's variable.
     senders, windows, rtts : list
-        One entry per class: the law, its window (segments), its round-trip time (s). Classes that
-        ignore signals are in no loop, so nothing is assumed of them.
+        One entry per class: the law, its window (segments), its round-trip time (s). Nothing
+        is assumed of the window of a constant rate, nor of T by those that hear no signals.
     l4s_share : float or array
         Part of the capacity that L4S traffic takes beside Classic traffic in a dual queue.
     """
@@ -57,9 +57,10 @@ def check_assumptions(
     heard = [index for index, sender in enumerate(senders) if sender.signal is not None]
     small = [
         float(np.min(windows[index]))
-        for index in heard
+        for index, sender in enumerate(senders)
         # rounding is no reason to warn
-        if np.any(np.asarray(windows[index]) < senders[index].smallest_window * (1 - 1e-9))
+        if sender.constant_rate is None
+        and np.any(np.asarray(windows[index]) < senders[index].smallest_window * (1 - 1e-9))
     ]
     rtts = [rtts[index] for index in heard]
     if small:

@@ -171,6 +171,7 @@ def network_equilibrium(network: Network) -> NetworkPoint:
     require_equations(*network.laws)
     refuse_finite(network.flows)
     require_responsive(network.flows)
+    _require_hearing(network.flows)
     require_untraced("the rest of several links", "a network of one node", network)
     map_leaves(_require_number, network)
     for node in network.nodes:
@@ -489,6 +490,16 @@ def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
         broken=tuple(broken),
         states=plain(tuple(states)),
     )
+
+
+def _require_hearing(flows: Sequence[Flows]) -> None:
+    for flow in flows:
+        sender = flow.sender
+        if sender.signal is None and sender.constant_rate is None:
+            raise UnsupportedError(
+                f"{type(sender).__name__} hears no signals, and the rest of several links is solved"
+                " for by what they signal: give a network of one node, or simulate it."
+            )
 
 
 def _require_known(node: Node) -> None:

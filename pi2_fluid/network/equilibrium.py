@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from pi2_fluid.errors import (
     DomainError,
     ScenarioError,
-    SolverError,
     UnsupportedError,
     show_value,
 )
@@ -22,7 +20,9 @@ from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
+from pi2_fluid.network.filling import fill
 from pi2_fluid.network.flows import Flows, refuse_finite, require_responsive
+from pi2_fluid.network.link import Link
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.response import linear_form, plain, respond, window_of
 from pi2_fluid.network.rest import Rest, l4s_is_alone, own_delay, require_round_trip, rest_at
@@ -33,7 +33,7 @@ from pi2_fluid.units import broadcast_shape, validate_quantity
 if TYPE_CHECKING:
     import xarray
 
-    from pi2_fluid.values import FloatArray, Number, Quantity, Real
+    from pi2_fluid.values import Number, Quantity
 
 __all__ = [
     "OperatingPoint",
@@ -41,14 +41,9 @@ __all__ = [
     "equilibrium",
     "equilibrium_of",
     "refuse_beside",
+    "require_room",
     "taken_apart",
 ]
-
-T = TypeVar("T")
-
-# The smallest controller value searched; at p' = 1e-15 a Reno window is 1e15 segments.
-_SMALLEST_CONTROLLER = 1e-15
-_STRONGER = float(np.log(10.0))  # of its logarithm, where a law rests at no window so large
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +158,7 @@ def equilibrium_of(
         If both or neither of p and p_prime are given, or one is outside (0, 1]; if labels of
         arrays contradict each other.
     UnsupportedError
-        If the sender ignores signals, so that there is no loop, or the queue never rests (a dual
+        If the sender ignores signals, so that it has no such load, or the queue never rests (a dual
         queue that marks L4S traffic alone by a step).
 
     Notes
@@ -185,8 +180,8 @@ def equilibrium_of(
     given, (sender, aqm), labels = align_labels(given, (sender, aqm))
     if sender.signal is None:
         raise UnsupportedError(
-            f"{type(sender).__name__} ignores congestion signals, so there is no loop to analyse:"
-            " combine it with responsive flows instead."
+            f"{type(sender).__name__} ignores congestion signals, so that no p is its load: give"
+            " Flows and a capacity, beside others if its rate is constant."
         )
     if (p is None) == (p_prime is None):
         said = "neither" if p is None else "both"
@@ -257,7 +252,8 @@ def equilibrium(
     Raises
     ------
     DomainError
-        If no controller value in (0, 1] makes the flows fill the capacity exactly.
+        If no controller value in (0, 1], and of flows that rest by their delay no delay, makes the
+        flows fill the capacity exactly; if these fill a network's buffer before.
     ScenarioError
         If something is missing, or given beside a network.
     SolverError
@@ -270,9 +266,13 @@ def equilibrium(
     Notes
     -----
     Solved for the one controller value at which the rates sum to the capacity; every class sees it
-    through its own encoder and round-trip time. Arrays with labels (xarray's DataArrays) broadcast
-    by the names of their dimensions, and results keep them. In a dual queue beside Classic traffic,
-    the L4S queue is empty and the Classic one rests at the target.
+    through its own encoder and round-trip time. Flows that rest without signals, by their delay,
+    rest at the delay at which their rates do: if none hears any, if the queue gives none
+    (`TailDrop`), or where they wait less than a queue with a target signals at; p is 0 there, and
+    the controller of a queue that nobody heeds is at its lowest or highest. Arrays with labels
+    (xarray's DataArrays) broadcast by the names of their dimensions, and results keep them. In a
+    dual queue beside Classic traffic, the L4S queue is empty and the Classic one rests at the
+    target.
 
     A network of several nodes has one controller value for each link: at rest a link is full and
     waits its target (RED what its profile needs, tail drop what its buffer holds, a `Price` not at
@@ -292,6 +292,7 @@ def equilibrium(
     if isinstance(flows, Network) and len(flows.nodes) > 1:
         refuse_beside(aqm, capacity, packet_size)
         return network_equilibrium(flows)
+    link = flows.node.link if isinstance(flows, Network) else None
     flows, aqm, capacity, packet_size = taken_apart(flows, aqm, capacity, packet_size)
     given = {"capacity": capacity, "packet_size": packet_size}
     given, (aqm, *several), labels = align_labels(given, (aqm, *flows))
@@ -305,11 +306,7 @@ def equilibrium(
     packets = capacity / (8.0 * packet_size)
     alone = l4s_is_alone(flows, aqm, packets)
 
-    def rest_of(u: Number) -> Rest:
-        return rest_at(aqm, u, packets, alone=alone)
-
-    highest = np.log(np.asarray(aqm.highest, float))[()]
-    rest = rest_of(_solve_controller(flows, aqm, rest_of, packets, highest, shape))
+    rest = fill(flows, aqm, packets, shape, alone=alone)
     p, rtts, states, rates = respond(flows, aqm, rest)
     p_prime = tuple(linear_form(flow.sender, mine) for flow, mine in zip(flows, p, strict=True))
     senders = [flow.sender for flow in flows]
@@ -317,6 +314,8 @@ def equilibrium(
     shares = [f.count * rate / packets for f, rate in zip(flows, rates, strict=True)]
     if aqm.bands == 1:
         queue, l4s_share = packets * rest.queue_delay, 0.0
+        if link is not None and not np.any(np.asarray(p)):
+            require_room(queue, link)
     else:
         both = list(zip(senders, shares, strict=True))
         queue = packets * sum(share * own_delay(rest.queue_delay, s) for s, share in both)
@@ -357,6 +356,21 @@ def taken_apart(
     refuse_beside(aqm, capacity, packet_size)
     link = flows.node.link
     return as_flows(flows.flows), flows.node.aqm, link.capacity, link.packet_size
+
+
+def require_room(queue: Number, link: Link) -> None:
+    """Refuse flows that no signal holds back, and that need more of a buffer than there is.
+
+    Raises
+    ------
+    DomainError
+        Saying how much.
+    """
+    if np.any(np.asarray(queue) > np.asarray(link.buffer) * (1.0 + 1e-9)):
+        raise DomainError(
+            f"the flows keep {float(np.max(queue)):.4g} packets waiting at rest, and the buffer of"
+            f" {float(np.min(link.buffer)):.4g} is full before: raise it, or lower the counts."
+        )
 
 
 def refuse_beside(aqm: Aqm | None, capacity: Quantity | None, packet_size: Quantity) -> None:
@@ -403,91 +417,6 @@ def _shape_of(flows: tuple[Flows, ...], aqm: Aqm, numbers: dict[str, Any]) -> tu
     for index, flow in enumerate(flows):
         named |= {f"{name} (class {index})": value for name, value in named_arrays(flow).items()}
     return broadcast_shape(named)
-
-
-def _solve_controller(
-    flows: tuple[Flows, ...],
-    aqm: Aqm,
-    rest_of: Callable[[Any], Rest],
-    packets: Number,
-    highest: Real,
-    shape: tuple[int, ...],
-) -> Number:
-    """Return where the flows offer that load of `packets` per second; its log up to `highest`."""
-
-    def excess(log_u: Number, packets: Number, *_: object) -> FloatArray:
-        rates = respond(flows, aqm, rest_of(np.exp(log_u)))[-1]
-        total = sum(flow.count * rate for flow, rate in zip(flows, rates, strict=True))
-        with np.errstate(divide="ignore"):  # of thinned traffic nothing is left at p = 1
-            result: FloatArray = np.log(total) - np.log(packets * aqm.load_at(np.exp(log_u)))
-            return result
-
-    if shape:
-        each = partial(_solve_each, excess, shape, packets, highest)
-        return _from_weakest(each, float(np.min(highest)))
-    at_full = excess(highest, packets)
-    if at_full > 0.0:
-        raise DomainError(
-            f"the flows offer {float(np.exp(at_full)):.3g} times the capacity even at p = 1: raise"
-            " the capacity or lower the counts."
-        )
-    from scipy.optimize import elementwise  # 0.3 s to import, and one flow alone needs none
-
-    def solve(lowest: float) -> float:
-        bracket = (lowest, float(highest))
-        with np.errstate(invalid="ignore"):  # where nothing is offered at either end
-            found = elementwise.find_root(excess, bracket, args=(np.asarray(packets, float),))
-        if not found.success:
-            offered = float(np.exp(excess(lowest, packets)))
-            raise DomainError(
-                f"the flows offer {offered:.3g} times the capacity even where next to nothing is"
-                " signalled, so that no queue waits: lower the capacity or raise the counts."
-            )
-        return float(np.exp(found.x))
-
-    return _from_weakest(solve, float(highest))
-
-
-def _from_weakest(solve: Callable[[float], T], highest: float) -> T:
-    """Return what `solve` finds from the log of the weakest controller value at which laws rest.
-
-    One that outgrows any window under signals so weak is asked again under stronger ones; if it
-    then offers too little, it jumps in between, and rests nowhere.
-    """
-    log_u = float(np.log(_SMALLEST_CONTROLLER))
-    outgrown: SolverError | None = None
-    while log_u < highest:
-        try:
-            return solve(log_u)
-        except SolverError as error:
-            log_u, outgrown = log_u + _STRONGER, error
-        except DomainError as error:
-            raise outgrown or error from None
-    assert outgrown is not None
-    raise outgrown
-
-
-def _solve_each(
-    excess: Callable[[Number, Number], FloatArray],
-    shape: tuple[int, ...],
-    packets: Number,
-    highest: Real,
-    lowest: float,
-) -> FloatArray:
-    """Bisect on the whole array at once: fields of flows and queue are arrays of one shape."""
-    low = np.full(shape, lowest)
-    high = np.full(shape, highest)
-    if np.any(excess(high, packets) > 0.0) or np.any(excess(low, packets) < 0.0):
-        raise DomainError(
-            "some element of the arrays has no operating point with p in (0, 1]: raise the"
-            " capacity, lower the counts, or shorten the arrays."
-        )
-    for _ in range(70):  # 35 / 2**70 is below the rounding error of log u
-        middle = 0.5 * (low + high)
-        too_low = excess(middle, packets) > 0.0
-        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
-    log_u: FloatArray = 0.5 * (low + high)
-    return np.exp(log_u)
 
 
 def _require_path(aqm: Aqm, rest: Rest, delay: Number, rtt: Number) -> None:

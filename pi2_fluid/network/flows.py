@@ -40,8 +40,8 @@ class Flows(Record):
     count : float, default 1
         Number of flows, > 0 (a real number here, an integer in packet simulations).
     base_rtt : float or str
-        Round-trip time of the path without queue (s), >= 0. May be left out for a sender that
-        ignores signals.
+        Round-trip time of the path without queue (s), >= 0. May be left out for a sender of
+        constant rate.
     name : str, optional
         Label of the class in results.
     start, stop : float or str
@@ -113,7 +113,7 @@ class Flows(Record):
                 f"Flows sender = {show_value(self.sender)} is no Sender: give e.g. Reno()."
             )
         missing = vars(self)["base_rtt"] is None  # which it is no longer after this
-        if missing and self.sender.signal is None:
+        if missing and self.sender.constant_rate is not None:
             object.__setattr__(self, "base_rtt", 0.0)
         elif missing:
             raise ScenarioError(
@@ -192,10 +192,10 @@ def require_responsive(classes: Sequence[Flows]) -> None:
     UnsupportedError
         Saying what to add.
     """
-    if all(flow.sender.signal is None for flow in classes):
+    if all(flow.sender.constant_rate is not None for flow in classes):
         raise UnsupportedError(
-            "no class of flows obeys congestion signals, so there is no loop: add e.g."
-            ' Flows(Reno(), base_rtt="80ms").'
+            "no class of flows obeys congestion signals, or its delay, so there is no loop: add"
+            ' e.g. Flows(Reno(), base_rtt="80ms").'
         )
 
 

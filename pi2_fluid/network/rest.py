@@ -66,7 +66,7 @@ def require_round_trip(flow: Flows, queues: Sequence[Aqm]) -> None:
         If `base_rtt` is 0, and all queues act on what arrives.
     """
     prices = all(queue.acts_on == "arrivals" for queue in queues)
-    if prices and flow.sender.signal is not None and np.any(np.asarray(flow.base_rtt) == 0.0):
+    if prices and flow.sender.constant_rate is None and np.any(np.asarray(flow.base_rtt) == 0.0):
         raise ScenarioError(
             f"Flows base_rtt = {show_value(flow.base_rtt)} leaves no round-trip time, since a link"
             " with a price has no queue at rest: give base_rtt > 0."
@@ -113,6 +113,12 @@ def l4s_is_alone(flows: tuple[Flows, ...], aqm: Aqm, packets: Number) -> bool:
     unresponsive: Any = 0.0
     for flow in flows:
         if flow.sender.signal is None:
+            if flow.sender.constant_rate is None:
+                raise UnsupportedError(
+                    f"{type(flow.sender).__name__} fills the Classic queue of {type(aqm).__name__}"
+                    " by its delay alone, beside L4S traffic, and where both queues then rest is"
+                    " not solved for: add Classic flows that obey signals, or simulate it."
+                )
             rtt = flow.base_rtt + aqm.target  # type: ignore[attr-defined]
             x = flow.sender.at_rest(rtt, 0.0)
             unresponsive = unresponsive + flow.count * flow.sender.sending_rate(x, rtt)

@@ -79,8 +79,8 @@ def _class_blocks(flows: Sequence[Flows]) -> list[list[str]]:
     blocks = []
     kinds = [_kind_in_text(each.sender) for each in flows]
     for kind, each in zip(kinds, map(_plain, flows), strict=True):
-        # 0 is what a sender that ignores signals has without being given.
-        free = each.sender.signal is None and each.base_rtt == 0.0
+        # 0 is what a sender of constant rate has without being given.
+        free = each.sender.constant_rate is not None and each.base_rtt == 0.0
         lines = _lines(each, {"sender", "base_rtt"} if free else {"sender"})
         blocks.append(["[[flows]]", f"sender = {_text(kind)}", *_lines(each.sender), *lines])
     return blocks

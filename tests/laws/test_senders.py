@@ -384,7 +384,9 @@ class TestOwnLaws:
             def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
                 return (5.0 - w) / rtt - 0.5 * w_delayed / rtt_delayed * p_delayed
 
-        with pytest.raises(pf.DomainError, match=r"offer 0.5 times the capacity even where next"):
+        with pytest.raises(
+            pf.DomainError, match=r"offer 0.625 times the capacity where no queue waits"
+        ):
             pf.equilibrium(pf.Flows(Content(), 10, "80ms"), pf.Pi2(), "12Mbit/s")
 
     def test_unknown_signal_is_refused_when_the_class_is_made(self):
@@ -396,8 +398,17 @@ class TestOwnLaws:
     def test_deaf_sender_has_no_loop_of_its_own(self):
         with pytest.raises(pf.UnsupportedError, match="Deaf ignores congestion signals"):
             pf.equilibrium_of(Deaf(), pf.Pi2(), rtt=0.1, p=0.1)
-        with pytest.raises(pf.UnsupportedError, match="no class of flows obeys"):
+
+    def test_deaf_senders_alone_rest_by_their_windows(self):
+        with pytest.raises(pf.DomainError, match=r"offer 0\.15 times the capacity where no"):
             pf.equilibrium(pf.Flows(Deaf(), 1, 0.08), pf.Pi2(), "10Mbit/s")
+        # 120 packets under way, 80 of which a path of 80 ms holds at 1000/s
+        flows = pf.Flows(Deaf(), 12, "80ms")
+        for aqm in (pf.TailDrop(), pf.Pi2()):
+            point = pf.equilibrium(flows, aqm, "12Mbit/s")
+            assert point.queue == pytest.approx(40.0, rel=1e-12)
+        with pytest.raises(pf.UnsupportedError, match="no window of these flows answers"):
+            pf.Loop(flows, pf.TailDrop(), capacity="12Mbit/s").margins()
 
     def test_deaf_sender_leaves_its_rest_to_the_others(self):
         flows = [pf.Flows(Deaf(), 2, "80ms"), pf.Flows(pf.Reno(), 10, "80ms")]

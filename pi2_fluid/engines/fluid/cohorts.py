@@ -94,7 +94,7 @@ def split_starts(scenario: Scenario, beginning: Beginning | None = None) -> Coho
 
 def _splits(flow: Flows, beginning: Beginning | None) -> bool:
     there = beginning is not None and flow.start == 0.0
-    return bool(flow.start_jitter > 0.0) and flow.sender.signal is not None and not there
+    return bool(flow.start_jitter > 0.0) and flow.sender.constant_rate is None and not there
 
 
 def _parts(flow: Flows, name: str, size: int) -> list[Flows]:

@@ -69,9 +69,13 @@ def obstacle(scenario: Scenario, update: str) -> str:
 def unknown_law(scenario: Scenario) -> str:
     """Return the first law of a scenario that is not in the kernel, "" if all are."""
     queues = (node.aqm for node in scenario.network.nodes)
-    for law in (*queues, *(flow.sender for flow in scenario.flows)):
+    senders = [flow.sender for flow in scenario.flows]
+    for law in (*queues, *senders):
         if declares(law, "kernel") is None:
             return type(law).__name__
+    for sender in senders:
+        if sender.signal is None and sender.constant_rate is None:
+            return f"{type(sender).__name__}, a window without signals,"
     return ""
 
 

@@ -66,6 +66,11 @@ class LinearPlant(Plant):
         acting = [i for i, active in enumerate(mode.active) if active and mode.counts[i] > 0.0]
         if not any(self.listens[i] for i in acting):
             return None
+        if not any(self.senders[i].signal for i in acting):
+            raise UnsupportedError(
+                "linear=True is of queues whose signals are heard, and none of these flows hears"
+                " any: use linear=False, or ask Loop for the linear answer."
+            )
         size = self.scenario.link.packet_size
         flows = [Flows(self.senders[i], mode.counts[i], self.base_rtt[i]) for i in acting]
         point = equilibrium(flows, self.aqm, 8.0 * size * mode.capacity[0], size)

@@ -52,7 +52,7 @@ class Plant:
         self.band = tuple(int(self.bands == 2 and s.signal == "scalable") for s in self.senders)
         keys = list(zip(self.base_rtt, self.band, strict=True))
         groups = list(dict.fromkeys(keys))
-        #: Classes with the same delay read the same past; senders that ignore signals read none.
+        #: Classes with the same delay read the same past; senders of a constant rate read none.
         self.group = tuple(groups.index(key) for key in keys)
         self.group_count = len(groups)
         #: Traffic that ignores signals, but of which the queue drops what it signals.
@@ -75,7 +75,8 @@ class Plant:
         self.flows = scenario.flows
         self.senders = tuple(f.sender.on_link(scenario.packet_size) for f in scenario.flows)
         self.base_rtt = tuple(float(flow.base_rtt) for flow in scenario.flows)
-        self.listens = tuple(sender.signal is not None for sender in self.senders)
+        #: Which classes have a window that moves: all but those of a constant rate.
+        self.listens = tuple(sender.constant_rate is None for sender in self.senders)
         self.thinned = tuple(sender.thinned for sender in self.senders)
 
     def _has_switches(self) -> bool:

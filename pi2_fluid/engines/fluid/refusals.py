@@ -10,7 +10,7 @@ from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.network.flows import refuse_finite
+from pi2_fluid.network.flows import Flows, refuse_finite
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.routes import places_of
 from pi2_fluid.network.scenario import Scenario
@@ -49,7 +49,7 @@ def require_round_trips(scenario: Scenario) -> None:
     require_shares(scenario.network)
     refuse_finite(scenario.flows)
     for flow in scenario.flows:
-        if flow.sender.signal is not None and np.any(np.equal(flow.base_rtt, 0.0)):
+        if flow.sender.constant_rate is None and np.any(np.equal(flow.base_rtt, 0.0)):
             raise DomainError(
                 "Flows base_rtt = 0.0 leaves no round-trip time while the queue is empty, so that"
                 " the window law is singular: give base_rtt in (0, inf) s."
@@ -90,8 +90,15 @@ def not_modelled(scenario: Scenario) -> list[str]:
     laws: list[tuple[str, Aqm | Sender]] = [("aqm", node.aqm) for node in nodes]
     laws += [("flows.sender", flow.sender) for flow in scenario.flows]
     found = [f"{place}.{name}" for place, law in laws for name in law.packets_only]
+    found += ["flows.slow_start"] * any(map(_begins_at_once, scenario.flows))
     found += ["flows.back"] * any(flow.back for flow in scenario.flows)
     return [*_PACKETS_ONLY, *_NETWORKS_ONLY * (len(nodes) > 1), *dict.fromkeys(found)]
+
+
+def _begins_at_once(flow: Flows) -> bool:
+    """Return whether a class that would leave slow start by a signal hears none."""
+    sender = flow.sender
+    return flow.slow_start and sender.signal is None and sender.constant_rate is None
 
 
 def require_hops_in_rings(network: Network) -> None:

@@ -100,7 +100,7 @@ def check_trajectory(scenario: Scenario, trace: Trace) -> str:
 def _stretches(scenario: Scenario, trace: Trace) -> Iterator[_Stretch]:
     widths = np.diff(trace.time, append=trace.time[-1])
     for i, (flow, name) in enumerate(zip(scenario.flows, scenario.class_names, strict=True)):
-        if flow.sender.signal is None:
+        if flow.sender.constant_rate is not None:
             continue
         window, p = trace.window[:, i], trace.p[:, i]
         bound = flow.sender.smallest_window
@@ -158,7 +158,7 @@ def check_runs(
     """
     notes = []
     for i, (flow, name) in enumerate(zip(scenario.flows, scenario.class_names, strict=True)):
-        if flow.sender.signal is None or not flow.sender.smallest_window:
+        if flow.sender.constant_rate is not None or not flow.sender.smallest_window:
             continue
         sends, bound = window[:, i] > 0.0, flow.sender.smallest_window
         most = _CLASSIC if flow.sender.signal == "classic" else 1.0

@@ -54,11 +54,13 @@ class TailDrop(Aqm):
         Raises
         ------
         UnsupportedError
-            Always; also by `at_rest` and `decode`, so by operating points and loops.
+            Always; also by `at_rest` and `decode`, so by operating points and loops of flows that
+            do not rest by their delay alone.
         """
         raise UnsupportedError(
-            "TailDrop only loses what its buffer cannot hold and has no controller, so it has no"
-            " operating point or loop: simulate it, or give a queue such as Pi2()."
+            "TailDrop only loses what its buffer cannot hold and has no controller, so that with"
+            " flows that need its signals it has no operating point or loop: simulate it, or give"
+            " a queue such as Pi2()."
         )
 
     def at_rest(self, u: Number, capacity: Number) -> NoReturn:

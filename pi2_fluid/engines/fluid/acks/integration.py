@@ -185,7 +185,7 @@ class Integrator:
             state = tuple(map(float, initial if isinstance(initial, tuple) else (initial,)))
             before, cutting, p, hearing = 0.0, 0.0, 0.0, (0.0, 0.0)
         rest = path + (self._delay_at_rest() if self.band[i] == 0 else 0.0)
-        slow = bool(flows.slow_start) and not there
+        slow = bool(flows.slow_start) and sender.signal is not None and not there
         window = Window(sender, state, rest, cutting, self.times, slow=slow, hearing=hearing)
         return Stream(flows, self.times, window, 0.0, (before, waited, p))
 

@@ -43,7 +43,7 @@ def _require_sender(sender: Sender) -> None:
         raise UnsupportedError(
             f'{name} paces its packets, which acknowledgements do not clock: use clock="rate".'
         )
-    if sender.signal is None or type(sender).acked is Sender.acked:
+    if type(sender).acked is Sender.acked:
         raise UnsupportedError(
             f"{name} does not say what one acknowledgement does to its window, so that it has no"
             ' trajectory by the ack clock: define acked(), or use clock="rate".'

@@ -37,6 +37,8 @@ def obstacle(table: Timetable) -> str:
     for sender in table.senders:
         if declares(sender, "kernel") not in _GAINS:
             return type(sender).__name__
+        if sender.signal is None and sender.constant_rate is None:
+            return f"{type(sender).__name__}, a window without signals,"
         if getattr(sender, "increase", 1.0) != 1.0:
             return f"{type(sender).__name__} with growth per acknowledgement"
     if getattr(table.aqm, "burst", None) is not None:

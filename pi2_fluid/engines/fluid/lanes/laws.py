@@ -183,7 +183,7 @@ class Laws:
         self.shape, self.given = shape, given
         self.n = given.h.shape[0]
         self.classes = range(len(given.senders))
-        self.listens = tuple(sender.signal is not None for sender in given.senders)
+        self.listens = tuple(sender.constant_rate is None for sender in given.senders)
         #: What each class is signalled by: what it obeys, or what the queue drops of it; or None.
         self.signal = tuple(
             "classic" if thinned else sender.signal

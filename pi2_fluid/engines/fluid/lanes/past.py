@@ -124,8 +124,8 @@ def hear(laws: Laws, stage: Stage, history: History, i: int, part: Part) -> Hear
     kind = laws.given.senders[i].signal
     changes = laws.shape.capacity_changes
     per_capacity = at("per_capacity", part.here) if changes else 1.0 / stage.capacity
-    signal = at(f"signal {kind}", part.here)
-    if laws.shape.motion.follows:
+    signal = at(f"signal {kind}", part.here) if kind else jnp.zeros(laws.n)
+    if kind and laws.shape.motion.follows:
         signal += part.share * (at(f"end {kind}", part.here) - signal)
     return Heard(
         x=tuple(between(f"x {i} {j}") for j in range(len(laws.given.senders[i].states))),

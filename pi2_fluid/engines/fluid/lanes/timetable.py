@@ -110,7 +110,7 @@ def tabulate(
         return one
 
     flows, link = scenario.flows, scenario.link
-    heard = [row(flow.base_rtt) for flow in flows if flow.sender.signal is not None]
+    heard = [row(flow.base_rtt) for flow in flows if flow.sender.constant_rate is None]
     h, ticks = _steps(row(scenario.duration), scenario.aqm, np.minimum.reduce([row(step), *heard]))
 
     def nodes(value: ArrayLike) -> Int32Array:
