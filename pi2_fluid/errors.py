@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
+from types import FrameType
 from typing import Any, Final, TypeVar
 
 __all__ = [
@@ -16,12 +21,16 @@ __all__ = [
     "SolverError",
     "UnsupportedError",
     "WriteError",
+    "given_by_caller",
+    "quietly",
     "renamed",
     "show_value",
     "suggest",
+    "warn_of",
 ]
 
 _LONGEST: Final = 64
+_quiet: Final = ContextVar("quiet", default=False)  # each thread has its own
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -205,3 +214,64 @@ def renamed(**names: str) -> Callable[[_F], _F]:
         return call  # type: ignore[return-value]
 
     return wrap
+
+
+def warn_of(
+    text: str, category: type[Warning] = AssumptionWarning, past: tuple[str, ...] = ()
+) -> None:
+    """Warn of an assumption, in the name of the first caller outside this package.
+
+    `past` are other packages that stand between.
+    """
+    if _quiet.get() and issubclass(category, AssumptionWarning):
+        return
+    warnings.warn(text, category, stacklevel=_stacklevel(("pi2_fluid", *past)))
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Warn of no assumption within, in this thread alone.
+
+    Python's own `warnings.catch_warnings` is of all threads before 3.14, and sweeps have several.
+    """
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
+def _stacklevel(packages: tuple[str, ...]) -> int:
+    """Of the first caller outside some packages, whichever door it came through."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_within(frame, packages):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_within(frame: FrameType, packages: tuple[str, ...]) -> bool:
+    name = str(frame.f_globals.get("__name__", ""))
+    made = frame.f_code.co_filename == "<string>"  # the __init__ of a dataclass, of an own law, say
+    return name.partition(".")[0] in packages or (made and frame.f_code.co_name == "__init__")
+
+
+def given_by_caller(value: object) -> bool:
+    """Return whether who calls the package gave this very object to the door it came through.
+
+    What is only handed on within, having been read before, is not.
+
+    Examples
+    --------
+    >>> given_by_caller(1.5)
+    False
+    """
+    within = ("pi2_fluid", "dataclasses")
+    door = sys._getframe(1)
+    frame: FrameType | None = door
+    while frame is not None and _is_within(frame, within):
+        door, frame = frame, frame.f_back
+    given: list[object] = []
+    for part in door.f_locals.values():
+        given += [part, *(part if type(part) is tuple else ())]
+        given += part.values() if type(part) is dict else ()
+    return any(part is value for part in given)

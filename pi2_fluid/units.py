@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.errors import DomainError, QuantityError, given_by_caller, show_value, warn_of
 
 if TYPE_CHECKING:
     import jax
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DIMENSIONS",
+    "LONG_PATH",
+    "LONG_WAIT",
     "broadcast_shape",
     "format_quantity",
     "has_labels",
@@ -87,6 +89,10 @@ _TABLE: Final[dict[str, tuple[str, str, dict[str, float]]]] = {
     "frequency": ("Hz", 'a frequency such as "0.3125Hz"', {"Hz": 1.0, "kHz": 1e3, "/s": 1.0}),
     "number": ("", "a number without unit such as 0.5", {}),
 }
+#: The longest round trip (s), and the longest target or time between updates, that a bare number
+#: means without a doubt.
+LONG_PATH: Final = 10.0
+LONG_WAIT: Final = 5.0
 #: What a quantity can be.
 DIMENSIONS: Final = tuple(_TABLE)
 # What has no unit, or is in Hz (alpha, beta), may be given as text without one.
@@ -237,6 +243,7 @@ def validate_quantity(
     low: float = 0.0,
     high: float = math.inf,
     closed: bool = False,
+    usual: float = math.inf,
 ) -> Real:
     """Turn a number, array or text into finite SI floats within ``low .. high``.
 
@@ -250,6 +257,9 @@ def validate_quantity(
         As in `parse_quantity`.
     low, high : float
         The allowed range; ``low`` itself is allowed only if `closed`, ``high`` always.
+    usual : float
+        Up to where a caller's number without a unit is taken as it is; a larger one is, with a
+        warning.
 
     Returns
     -------
@@ -297,7 +307,24 @@ def validate_quantity(
             f"{name} = {_show_element(given, array, bad)} is beyond the {_MAGNITUDES[0]:g} to"
             f" {_MAGNITUDES[1]:g} (SI) that the models compute with: give {_TABLE[dimension][1]}."
         )
+    doubtful = array > usual
+    if doubtful.any() and _has_no_unit(given) and given_by_caller(given):
+        number = float(array[doubtful].flat[0])
+        unit, part = ("s", "ms") if dimension == "time" else (si_unit(dimension), "")
+        warn_of(
+            f"{name} = {number:.15g} is {number:.15g} {unit}: did you mean '{number:.15g}{part}'?"
+            f" Give '{number:.15g}{unit}' if not.",
+            past=("dataclasses",),
+        )
     return float(array) if array.ndim == 0 else array
+
+
+def _has_no_unit(given: object) -> bool:
+    """Return whether a quantity is a number, or has one in it, and no text or span of time."""
+    if isinstance(given, (list, tuple)):
+        return any(map(_has_no_unit, given))
+    kind = getattr(getattr(given, "dtype", None), "kind", "")
+    return kind in set("iuf") or isinstance(given, (int, float, Fraction, Decimal))
 
 
 def validate_number(
@@ -308,12 +335,13 @@ def validate_number(
     low: float = 0.0,
     high: float = math.inf,
     closed: bool = False,
+    usual: float = math.inf,
 ) -> float:
     """Turn a single number or text into a finite SI float from `low` to `high`.
 
     Parameters
     ----------
-    value, dimension, name, low, high, closed
+    value, dimension, name, low, high, closed, usual
         As in `validate_quantity`.
 
     Raises
@@ -321,7 +349,9 @@ def validate_number(
     QuantityError
         As `validate_quantity`, and if it is an array.
     """
-    number = validate_quantity(value, dimension, name, low=low, high=high, closed=closed)
+    number = validate_quantity(
+        value, dimension, name, low=low, high=high, closed=closed, usual=usual
+    )
     if np.ndim(number):
         raise QuantityError(f"{name} = {show_value(value)} is an array: give one number.")
     return float(number)

@@ -25,7 +25,7 @@ from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
 from pi2_fluid.tc.observing import Series, observe, series_of
 from pi2_fluid.tc.parsing import nothing_of_ours, require_hz
-from pi2_fluid.units import validate_choice, validate_number
+from pi2_fluid.units import LONG_PATH, validate_choice, validate_number
 
 if TYPE_CHECKING:
     from pi2_fluid.network.network import Network
@@ -262,12 +262,12 @@ def _read_question(
             " give one, the largest round-trip time with the queue or that of the path."
         )
     if max_base_rtt is None:
-        longest = validate_number(_RTT if rtt is None else rtt, "time", "rtt")
+        longest = validate_number(_RTT if rtt is None else rtt, "time", "rtt", usual=LONG_PATH)
     else:
-        longest = validate_number(max_base_rtt, "time", "max_base_rtt")
+        longest = validate_number(max_base_rtt, "time", "max_base_rtt", usual=LONG_PATH)
     return Question(
         Longest(longest, with_queue=max_base_rtt is None),
-        None if min_rtt is None else validate_number(min_rtt, "time", "min_rtt"),
+        None if min_rtt is None else validate_number(min_rtt, "time", "min_rtt", usual=LONG_PATH),
         senders,
         traffic,
         update,

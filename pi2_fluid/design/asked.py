@@ -23,7 +23,7 @@ from pi2_fluid.laws.registry import AQMS, DESIGNED, aqm_class, kind_of, laws_of_
 from pi2_fluid.laws.sender import Sender, load_of
 from pi2_fluid.network.traffic import Traffic, in_words
 from pi2_fluid.records.record import declares, require_scalars
-from pi2_fluid.units import validate_choice, validate_number
+from pi2_fluid.units import LONG_PATH, LONG_WAIT, validate_choice, validate_number
 
 __all__ = [
     "LONGEST_INTERVAL",
@@ -121,10 +121,10 @@ def read_spans(
             " the queue's delay or without it."
         )
     in_loop = max_rtt is not None
-    longest = validate_number(max_rtt if in_loop else max_base_rtt, "time",
-                      "max_rtt" if in_loop else "max_base_rtt")  # fmt: skip
+    given, name = (max_rtt, "max_rtt") if in_loop else (max_base_rtt, "max_base_rtt")
+    longest = validate_number(given, "time", name, usual=LONG_PATH)
     if target is not None:
-        aim = validate_number(target, "time", "target")
+        aim = validate_number(target, "time", "target", usual=LONG_WAIT)
     elif queue.own:
         aim = float(queue.law.target)
     else:
@@ -140,7 +140,7 @@ def read_spans(
     whole = longest + extra
     if min_rtt is None:
         return Spans(whole, min(whole / _SMALLEST, aim), aim)
-    shortest = validate_number(min_rtt, "time", "min_rtt")
+    shortest = validate_number(min_rtt, "time", "min_rtt", usual=LONG_PATH)
     if shortest > longest:
         raise DomainError(
             f"min_rtt = {show_value(min_rtt)} exceeds the largest, {longest:g} s: give a smaller"
@@ -152,7 +152,7 @@ def read_spans(
 def make_template(queue: Queue, spans: Spans, update_interval: object, objective: str) -> PiFamily:
     """Return the queue with its target, its update interval, and the gains to begin with."""
     if update_interval is not None:
-        interval = validate_number(update_interval, "time", "update_interval")
+        interval = validate_number(update_interval, "time", "update_interval", usual=LONG_WAIT)
     elif queue.own or objective == "gain":
         interval = float(queue.law.update_interval)
     else:

@@ -8,6 +8,7 @@ is gone.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -30,7 +31,13 @@ from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.records.record import require_scalars
 from pi2_fluid.results import Column, make_dataset
 from pi2_fluid.results.ratios import with_ratios
-from pi2_fluid.units import plain_row, validate_choice, validate_number, validate_quantity
+from pi2_fluid.units import (
+    LONG_PATH,
+    plain_row,
+    validate_choice,
+    validate_number,
+    validate_quantity,
+)
 
 if TYPE_CHECKING:
     import xarray
@@ -112,7 +119,7 @@ def margin_map(
     """
     validate_choice(update, UPDATES, "update")
     _check_laws(aqm, sender)
-    rtt = _axis(rtts, "time", "rtts", _RTTS)
+    rtt = _axis(rtts, "time", "rtts", _RTTS, LONG_PATH)
     rate = _axis(rates, "rate", "rates", _RATES)
     size = validate_number(packet_size, "size", "packet_size")
     window = np.outer(rtt, rate) / (_BITS * size)
@@ -203,11 +210,15 @@ def _check_laws(aqm: object, sender: object) -> None:
 
 
 def _axis(
-    values: Quantity | None, dimension: str, name: str, ends: tuple[float, float]
+    values: Quantity | None,
+    dimension: str,
+    name: str,
+    ends: tuple[float, float],
+    usual: float = math.inf,
 ) -> FloatArray:
     if values is None:
         return np.geomspace(*ends, _POINTS)
-    axis = np.atleast_1d(validate_quantity(plain_row(values), dimension, name))
+    axis = np.atleast_1d(validate_quantity(plain_row(values), dimension, name, usual=usual))
     if axis.ndim != 1 or np.any(np.diff(axis) <= 0.0):
         raise QuantityError(f"{name} is no rising sequence: give numbers in one row, in order.")
     return axis

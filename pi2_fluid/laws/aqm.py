@@ -20,6 +20,7 @@ from pi2_fluid.records.record import (
     quantity,
     solve_again,
 )
+from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
@@ -173,7 +174,7 @@ class Aqm(Record, ABC):
     #: buffer loses has never entered, thinned or not.
     thins: ClassVar[bool] = True
 
-    update_interval: OptionalParameter = quantity("32ms", "time", optional=True)
+    update_interval: OptionalParameter = quantity("32ms", "time", usual=LONG_WAIT, optional=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -15,7 +15,7 @@ from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.aqms.pi2 import Pi2
 from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.kernel.gains import PARTS_PER_HERTZ
-from pi2_fluid.units import validate_quantity
+from pi2_fluid.units import LONG_PATH, validate_quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Number, Quantity
@@ -125,7 +125,7 @@ def rfc9332(max_rtt: Quantity = "100ms") -> DualPi2:
     >>> round(queue.alpha, 12), round(queue.beta, 12), queue.update_interval
     (0.15, 3.0, 0.015)
     """
-    longest = validate_quantity(max_rtt, "time", "max_rtt")
+    longest = validate_quantity(max_rtt, "time", "max_rtt", usual=LONG_PATH)
     interval = np.minimum(0.015, longest / 3)[()]
     return DualPi2(
         alpha=0.1 * interval / longest**2,
@@ -164,7 +164,7 @@ def tc_max_rtt(max_rtt: Quantity) -> DualPi2:
     >>> 256 * queue.alpha, 256 * queue.beta
     (14.0, 256.0)
     """
-    longest = validate_quantity(max_rtt, "time", "max_rtt")
+    longest = validate_quantity(max_rtt, "time", "max_rtt", usual=LONG_PATH)
     typical = longest / 6
     alpha = _cut(0.1 * typical / longest**2)
     if np.any(alpha == 0.0):

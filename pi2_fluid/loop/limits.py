@@ -30,7 +30,13 @@ from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.records.labels import align_labels, relabel
 from pi2_fluid.records.record import declares, named_arrays
-from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
+from pi2_fluid.units import (
+    LONG_PATH,
+    LONG_WAIT,
+    broadcast_shape,
+    validate_choice,
+    validate_quantity,
+)
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Quantity, Real, Values
@@ -84,7 +90,7 @@ def rtt_limit(
     alpha, beta, update_interval = given.values()
     alpha = validate_quantity(alpha, "frequency", "alpha")
     beta = validate_quantity(beta, "frequency", "beta", closed=True)
-    interval = validate_quantity(update_interval, "time", "update_interval")
+    interval = validate_quantity(update_interval, "time", "update_interval", usual=LONG_WAIT)
     broadcast_shape({"alpha": alpha, "beta": beta, "update_interval": interval})
     return relabel(labels, _existence(alpha, beta, interval, update))
 
@@ -129,7 +135,7 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Quantity, update: str = "continuous"
     """
     validate_choice(update, UPDATES, "update")
     given, (sender, aqm), labels = align_labels({"rtt": rtt}, (sender, aqm))
-    rtt = validate_quantity(given["rtt"], "time", "rtt")
+    rtt = validate_quantity(given["rtt"], "time", "rtt", usual=LONG_PATH)
     broadcast_shape({"rtt": rtt, **named_arrays(aqm), **named_arrays(sender)})
     m, scale = _limit_gain(sender, aqm)
     assert isinstance(aqm, PiFamily)

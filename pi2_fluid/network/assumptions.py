@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pi2_fluid.errors import AssumptionWarning
+from pi2_fluid.errors import quietly, warn_of
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.coupled import CoupledFamily
 from pi2_fluid.laws.aqms.pi_family import PiFamily
@@ -22,8 +17,6 @@ if TYPE_CHECKING:
     from pi2_fluid.values import Number
 
 __all__ = ["check_assumptions", "quietly", "warn_of"]
-
-_quiet: Final = ContextVar("quiet", default=False)  # each thread has its own
 
 
 def check_assumptions(
@@ -104,37 +97,3 @@ def check_assumptions(
     for text in found.values():
         warn_of(text)
     return tuple(found)
-
-
-def warn_of(
-    text: str, category: type[Warning] = AssumptionWarning, past: tuple[str, ...] = ()
-) -> None:
-    """Warn of an assumption, in the name of the first caller outside this package.
-
-    `past` are other packages that stand between.
-    """
-    if _quiet.get() and issubclass(category, AssumptionWarning):
-        return
-    warnings.warn(text, category, stacklevel=_stacklevel(("pi2_fluid", *past)))
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Warn of no assumption within, in this thread alone.
-
-    Python's own `warnings.catch_warnings` is of all threads before 3.14, and sweeps have several.
-    """
-    token = _quiet.set(True)
-    try:
-        yield
-    finally:
-        _quiet.reset(token)
-
-
-def _stacklevel(packages: tuple[str, ...]) -> int:
-    """Of the first caller outside some packages, whichever door it came through."""
-    within = tuple(f"{package}." for package in packages)
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(within):
-        level, frame = level + 1, frame.f_back
-    return level

@@ -28,7 +28,7 @@ from pi2_fluid.network.response import linear_form, plain, respond, window_of
 from pi2_fluid.network.rest import Rest, l4s_is_alone, own_delay, require_round_trip, rest_at
 from pi2_fluid.records.labels import align_labels, relabel
 from pi2_fluid.records.record import named_arrays
-from pi2_fluid.units import broadcast_shape, validate_quantity
+from pi2_fluid.units import LONG_PATH, broadcast_shape, validate_quantity
 
 if TYPE_CHECKING:
     import xarray
@@ -189,7 +189,7 @@ def equilibrium_of(
             f"p = {show_value(p)} and p_prime = {show_value(p_prime)}, {said} of them given: the"
             " load is exactly one, in (0, 1]."
         )
-    rtt = validate_quantity(given["rtt"], "time", "rtt")
+    rtt = validate_quantity(given["rtt"], "time", "rtt", usual=LONG_PATH)
     p, p_prime = given["p"], given["p_prime"]
     load = "p" if p_prime is None else "p_prime"
     if p is None:

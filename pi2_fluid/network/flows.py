@@ -21,7 +21,7 @@ from pi2_fluid.records.record import (
     quantities,
     quantity,
 )
-from pi2_fluid.units import format_quantity, is_traced
+from pi2_fluid.units import LONG_PATH, format_quantity, is_traced
 
 __all__ = ["Flows", "class_names", "refuse_finite", "require_responsive"]
 
@@ -92,7 +92,7 @@ class Flows(Record):
 
     sender: Sender
     count: Parameter = quantity(1.0, "number")
-    base_rtt: Parameter = quantity(None, "time", closed=True, optional=True)
+    base_rtt: Parameter = quantity(None, "time", usual=LONG_PATH, closed=True, optional=True)
     name: str | None = None
     start: Parameter = quantity(0.0, "time", closed=True)
     stop: OptionalParameter = quantity(None, "time", optional=True)
@@ -102,9 +102,9 @@ class Flows(Record):
     delayed_ack: bool = choice(True, (True, False))
     ecn: bool | None = choice(None, (None, True, False))
     route: tuple[str, ...] | None = described(None, "names of nodes")
-    hops: tuple[Number, ...] = quantities("time", closed=True)
+    hops: tuple[Number, ...] = quantities("time", usual=LONG_PATH, closed=True)
     back: tuple[str, ...] | None = described(None, "names of nodes")
-    back_hops: tuple[Number, ...] = quantities("time", closed=True)
+    back_hops: tuple[Number, ...] = quantities("time", usual=LONG_PATH, closed=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

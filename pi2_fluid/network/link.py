@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pi2_fluid.records.record import Parameter, Record, choice, quantity
+from pi2_fluid.units import LONG_WAIT
 
 __all__ = ["Link"]
 
@@ -49,4 +50,4 @@ class Link(Record):
     packet_size: Parameter = quantity("1500B", "size")
     kind: str = choice("wire", ("wire", "htb"))
     delay_on: str = choice("return", ("return", "forward", "split"))
-    ack_jitter: Parameter = quantity("1us", "time", closed=True)
+    ack_jitter: Parameter = quantity("1us", "time", usual=LONG_WAIT, closed=True)

@@ -90,6 +90,7 @@ def quantity(
     low: float = 0.0,
     high: float = math.inf,
     closed: bool = False,
+    usual: float = math.inf,
     optional: bool = False,
     tc: str | None = None,
     kernel: Unit | None = None,
@@ -100,7 +101,7 @@ def quantity(
     ----------
     default
         As given to the class, text included.
-    dimension, low, high, closed
+    dimension, low, high, closed, usual
         As for `pi2_fluid.units.validate_quantity`.
     optional
         Whether it may be None.
@@ -109,20 +110,22 @@ def quantity(
     kernel
         What a kernel counts it in, and tc if it has a word for it.
     """
-    rule = {"dimension": dimension, "low": low, "high": high, "closed": closed}
+    rule = {"dimension": dimension, "low": low, "high": high, "closed": closed, "usual": usual}
     metadata = {"quantity": rule, "optional": optional, "tc": tc, "kernel": kernel}
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def quantities(dimension: str, *, low: float = 0.0, closed: bool = False) -> tuple[Number, ...]:
+def quantities(
+    dimension: str, *, low: float = 0.0, closed: bool = False, usual: float = math.inf
+) -> tuple[Number, ...]:
     """Declare a field of any number of quantities, none by default; single ones, kept as a tuple.
 
     Parameters
     ----------
-    dimension, low, closed
+    dimension, low, closed, usual
         As in `quantity`.
     """
-    each = {"dimension": dimension, "low": low, "closed": closed}
+    each = {"dimension": dimension, "low": low, "closed": closed, "usual": usual}
     field: tuple[Number, ...] = dataclasses.field(default=(), metadata={"quantities": each})
     return field
 

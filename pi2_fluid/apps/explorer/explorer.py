@@ -31,7 +31,7 @@ from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.transient import sampled_step
 from pi2_fluid.plot import LoopCurves, LoopPicture
 from pi2_fluid.records.record import require_scalars
-from pi2_fluid.units import validate_number
+from pi2_fluid.units import LONG_PATH, validate_number
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -116,7 +116,7 @@ def explorer_curves(
     >>> print(f"{found.margins.gain_margin_db:.2f} dB, {found.window:.1f} segments")
     3.46 dB, 14.1 segments
     """
-    rtt = validate_number(rtt, "time", "rtt")
+    rtt = validate_number(rtt, "time", "rtt", usual=LONG_PATH)
     loop = Loop(_one_sender(sender), _one_queue(aqm), rtt=rtt, p_prime=p_prime, update="sampled")
     interval = float(aqm.update_interval)
     if w is None:
@@ -212,7 +212,7 @@ def explore(
         "alpha": float(aqm.alpha),
         "beta": float(aqm.beta),
         "update_interval": 1e3 * float(aqm.update_interval),
-        "rtt": 1e3 * validate_number(rtt, "time", "rtt"),
+        "rtt": 1e3 * validate_number(rtt, "time", "rtt", usual=LONG_PATH),
         "flows": validate_number(flows, "number", "flows"),
     }
     bits = _BITS * validate_number(packet_size, "size", "packet_size")

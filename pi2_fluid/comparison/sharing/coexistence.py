@@ -25,7 +25,7 @@ from pi2_fluid.network.equilibrium import OperatingPoint, equilibrium
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.network import refuse_several
 from pi2_fluid.results import Column, make_dataset
-from pi2_fluid.units import validate_choice, validate_quantity
+from pi2_fluid.units import LONG_PATH, validate_choice, validate_quantity
 
 if TYPE_CHECKING:
     import xarray
@@ -199,7 +199,7 @@ def coexistence(
 
 
 def _read_grid(rtts: Quantity, load: Quantity, k: Quantity) -> dict[str, Real]:
-    paths = _read_axis(rtts, "time", "rtts")
+    paths = _read_axis(rtts, "time", "rtts", usual=LONG_PATH)
     return {
         "rtt_classic": paths,
         "rtt_scalable": paths,
@@ -208,14 +208,18 @@ def _read_grid(rtts: Quantity, load: Quantity, k: Quantity) -> dict[str, Real]:
     }
 
 
-def _read_axis(value: Any, dimension: str, name: str, high: float = math.inf) -> Real:
+def _read_axis(
+    given: object, dimension: str, name: str, high: float = math.inf, usual: float = math.inf
+) -> Real:
     """Return one number, or a row of them, from numbers or text."""
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    value = given
+    items = given if isinstance(given, Sequence) and not isinstance(given, str) else ()
+    if any(isinstance(item, str) for item in items):
         value = [
             validate_quantity(item, dimension, name) if isinstance(item, str) else item
-            for item in value
+            for item in items
         ]
-    numbers = validate_quantity(value, dimension, name, high=high)
+    numbers = validate_quantity(value, dimension, name, high=high, usual=usual)
     if np.ndim(numbers) > 1:
         raise QuantityError(
             f"{name} = {show_value(value)} has {np.ndim(numbers)} axes: give one number, or a row"

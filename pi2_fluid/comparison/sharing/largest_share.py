@@ -19,7 +19,7 @@ from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.network.flows import Flows
-from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
+from pi2_fluid.units import LONG_PATH, broadcast_shape, validate_choice, validate_quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Quantity, Real
@@ -124,9 +124,9 @@ def largest_l4s_share(
         Scalable() if scalable is None else scalable,
         queue,
     )
-    paths = validate_quantity(base_rtt, "time", "base_rtt")
+    paths = validate_quantity(base_rtt, "time", "base_rtt", usual=LONG_PATH)
     given = base_rtt if base_rtt_scalable is None else base_rtt_scalable
-    mine = validate_quantity(given, "time", "base_rtt_scalable")
+    mine = validate_quantity(given, "time", "base_rtt_scalable", usual=LONG_PATH)
     load = validate_quantity(p_prime, "number", "p_prime", high=1.0)
     highest = min(float(queue.limit), 1.0 / float(queue.k))
     require_load(load, highest, "p_prime", "where every Scalable packet is marked already")

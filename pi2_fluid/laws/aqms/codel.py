@@ -9,6 +9,7 @@ from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.packet_limits import require_single, require_time, require_whole_packets
 from pi2_fluid.records.record import Parameter, choice, quantity
+from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
@@ -65,8 +66,8 @@ class CoDel(Aqm):
     discipline: ClassVar = "codel"
     packets_only: ClassVar = ("ecn", "arithmetic")
 
-    target: Parameter = quantity("5ms", "time")
-    interval: Parameter = quantity("100ms", "time")
+    target: Parameter = quantity("5ms", "time", usual=LONG_WAIT)
+    interval: Parameter = quantity("100ms", "time", usual=LONG_WAIT)
     ecn: bool = choice(False, (True, False))
     arithmetic: str = choice("real", ("real", "fixed"))
     update_interval: None = dataclasses.field(default=None, init=False, repr=False)

@@ -35,6 +35,7 @@ from pi2_fluid.laws.packet_limits import (
 )
 from pi2_fluid.ops import Number, maximum, minimum, namespace, where
 from pi2_fluid.records.record import OptionalParameter, Parameter, again, choice, quantity
+from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
@@ -133,8 +134,10 @@ class DualPi2(CoupledFamily):
     beta: Parameter = again(CoupledFamily, "beta", 3.2)
     target: Parameter = again(CoupledFamily, "target", "15ms")
     update_interval: Parameter = again(CoupledFamily, "update_interval", "16ms")
-    step: Parameter = quantity("1ms", "time", tc="step_thresh", kernel=MICROSECONDS)
-    ramp: OptionalParameter = quantity(None, "time", optional=True)
+    step: Parameter = quantity(
+        "1ms", "time", usual=LONG_WAIT, tc="step_thresh", kernel=MICROSECONDS
+    )
+    ramp: OptionalParameter = quantity(None, "time", usual=LONG_WAIT, optional=True)
     c_protection: Parameter = quantity(
         0.1, "number", high=1.0, closed=True, tc="classic_protection", kernel=PERCENT
     )

@@ -22,7 +22,7 @@ from pi2_fluid.records.record import (
     quantity,
     require_scalars,
 )
-from pi2_fluid.units import parse_quantity, validate_number
+from pi2_fluid.units import LONG_WAIT, parse_quantity, validate_number
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
@@ -88,7 +88,7 @@ class Imposed(Aqm):
     )
     hold: OptionalParameter = quantity(None, "time", optional=True)
     hold_time: Parameter = quantity("100s", "time")
-    update_interval: Parameter = quantity("1ms", "time")
+    update_interval: Parameter = quantity("1ms", "time", usual=LONG_WAIT)
 
     def __post_init__(self) -> None:
         super().__post_init__()

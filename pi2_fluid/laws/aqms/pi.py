@@ -12,7 +12,7 @@ from pi2_fluid.laws.aqm import Signal
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import OptionalParameter, choice, quantity
-from pi2_fluid.units import broadcast_shape, validate_quantity
+from pi2_fluid.units import LONG_WAIT, broadcast_shape, validate_quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
@@ -68,7 +68,7 @@ class Pi(PiFamily):
 
     ecn: bool = choice(False, (True, False))
     drop_at: str = choice("enqueue", ("enqueue", "dequeue"))
-    per_packet: OptionalParameter = quantity(None, "time", optional=True)
+    per_packet: OptionalParameter = quantity(None, "time", usual=LONG_WAIT, optional=True)
 
     def encode(self, u: Number) -> Signal:
         """Return (u, u)."""

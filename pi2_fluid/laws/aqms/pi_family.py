@@ -18,6 +18,7 @@ from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, MICROSECONDS, unit_of
 from pi2_fluid.laws.packet_limits import require_single, require_time
 from pi2_fluid.ops import Number, maximum, minimum
 from pi2_fluid.records.record import OptionalParameter, Parameter, choice, quantity
+from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
@@ -103,11 +104,15 @@ class PiFamily(Aqm):
 
     alpha: Parameter = quantity(0.125, "frequency", closed=True, tc="alpha", kernel=DUALPI2_GAIN)
     beta: Parameter = quantity(1.25, "frequency", closed=True, tc="beta", kernel=DUALPI2_GAIN)
-    target: Parameter = quantity("20ms", "time", tc="target", kernel=MICROSECONDS)
-    update_interval: Parameter = quantity("32ms", "time", tc="tupdate", kernel=MICROSECONDS)
+    target: Parameter = quantity("20ms", "time", usual=LONG_WAIT, tc="target", kernel=MICROSECONDS)
+    update_interval: Parameter = quantity(
+        "32ms", "time", usual=LONG_WAIT, tc="tupdate", kernel=MICROSECONDS
+    )
     arithmetic: str = choice("real", ("real", "fixed"))
     quirks: bool = choice(True, (True, False))
-    first_update: OptionalParameter = quantity(None, "time", closed=True, optional=True)
+    first_update: OptionalParameter = quantity(
+        None, "time", usual=LONG_WAIT, closed=True, optional=True
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

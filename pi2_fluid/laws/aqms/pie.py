@@ -23,6 +23,7 @@ from pi2_fluid.laws.kernel.units import PIE_GAIN, PIE_INTERVAL, PIE_TARGET, SWIT
 from pi2_fluid.laws.packet_limits import require_single
 from pi2_fluid.ops import Number, sqrt, where
 from pi2_fluid.records.record import OptionalParameter, Parameter, again, choice, quantity
+from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
@@ -186,7 +187,7 @@ class Pie(PiFamily):
     cap: bool | None = choice(None, (None, True, False))
     boost250: bool | None = choice(None, (None, True, False))
     decay: bool | None = choice(None, (None, True, False))
-    burst: OptionalParameter = quantity(None, "time", closed=True, optional=True)
+    burst: OptionalParameter = quantity(None, "time", usual=LONG_WAIT, closed=True, optional=True)
     half_target: bool | None = choice(None, (None, True, False))
     derandomize: bool | None = choice(None, (None, True, False))
     rate_estimator: bool = choice(False, (True, False), tc="dq_rate_estimator", kernel=SWITCH)

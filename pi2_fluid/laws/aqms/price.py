@@ -10,6 +10,7 @@ from pi2_fluid.laws.exponential import highest_price, marked, price_of
 from pi2_fluid.laws.packet_limits import require_time
 from pi2_fluid.ops import Number, maximum
 from pi2_fluid.records.record import Parameter, quantity
+from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
@@ -74,7 +75,7 @@ class Price(Aqm):
 
     phi: Parameter = quantity(100.0, "number", low=1.0)
     utilization: Parameter = quantity(0.95, "number", high=1.0)
-    update_interval: Parameter = quantity("5ms", "time")
+    update_interval: Parameter = quantity("5ms", "time", usual=LONG_WAIT)
 
     def initial(self) -> tuple[Number, ...]:
         """Return (price, packets since the last update), both 0."""

@@ -14,6 +14,7 @@ from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.packet_limits import require_single, require_time, require_whole_packets
 from pi2_fluid.ops import Number, log1p, maximum, minimum, namespace, where
 from pi2_fluid.records.record import OptionalParameter, Parameter, choice, quantity
+from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
@@ -118,7 +119,7 @@ class Red(Aqm):
     weight: Parameter = quantity(0.002, "number", high=1.0)
     gentle: bool = choice(True, (True, False))
     adaptive: bool = choice(False, (True, False))
-    update_interval: OptionalParameter = quantity(None, "time", optional=True)
+    update_interval: OptionalParameter = quantity(None, "time", usual=LONG_WAIT, optional=True)
     ecn: bool = choice(False, (True, False))
     harddrop: bool = choice(False, (True, False))
     arithmetic: str = choice("real", ("real", "fixed"))

@@ -15,6 +15,7 @@ from pi2_fluid.laws.exponential import highest_price, marked, price_of
 from pi2_fluid.laws.packet_limits import require_single, require_time, require_whole_packets
 from pi2_fluid.ops import Number, log1p, maximum, where
 from pi2_fluid.records.record import OptionalParameter, Parameter, choice, quantity
+from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
@@ -110,7 +111,7 @@ class Rem(Aqm):
     alpha: Parameter = quantity(0.1, "number")
     target: Parameter = quantity("20 packets", "packets")
     weight: Parameter = quantity(1.0, "number", high=1.0)
-    update_interval: Parameter = quantity("2ms", "time")
+    update_interval: Parameter = quantity("2ms", "time", usual=LONG_WAIT)
     packet: OptionalParameter = quantity(None, "size", optional=True)
     bytes: bool = choice(False, (True, False))
     ecn: bool = choice(False, (True, False))

@@ -18,7 +18,7 @@ from pi2_fluid.errors import DomainError, ScenarioError, show_value, suggest
 from pi2_fluid.laws.kernel.units import SWITCH
 from pi2_fluid.records.record import choice, quantity
 from pi2_fluid.records.unit import Unit
-from pi2_fluid.units import validate_choice, validate_number
+from pi2_fluid.units import LONG_WAIT, validate_choice, validate_number
 
 __all__ = [
     "MOST_FLOWS",
@@ -99,7 +99,10 @@ _LOG2: Final = _Log2(name="count", what="powers of 2")
 def _number(
     said: str, dimension: str, unit: _Counted, low: float, high: float, *, closed: bool = True
 ) -> Option:
-    field = quantity(None, dimension, low=low, high=high, closed=closed, optional=True, kernel=unit)
+    usual = LONG_WAIT if unit in {_MICROSECONDS, _NANOSECONDS} else math.inf
+    field = quantity(
+        None, dimension, low=low, high=high, closed=closed, usual=usual, optional=True, kernel=unit
+    )
     return Option(field, said)
 
 

@@ -15,6 +15,7 @@ from pi2_fluid.laws.packet_limits import require_time, require_whole
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number, exp, log
 from pi2_fluid.records.record import OptionalParameter, Parameter, align, choice, quantity
+from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
@@ -135,7 +136,7 @@ class Paganini(Sender):
     max_rate: OptionalParameter = quantity(None, "rate", optional=True)
     packet_size: OptionalParameter = quantity(None, "size", optional=True)
     window: Parameter = quantity(31.0, "number", high=float(_MOST_MARKS))
-    interval: Parameter = quantity("5ms", "time")
+    interval: Parameter = quantity("5ms", "time", usual=LONG_WAIT)
     max_increment: Parameter = quantity(1.0, "number")
     max_decrement: Parameter = quantity(1.0, "number")
     scheme: str = choice("exponential", ("exponential", "window"))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number, sqrt, where
 from pi2_fluid.records.record import Parameter, choice, quantity
+from pi2_fluid.units import LONG_PATH
 
 __all__ = ["Prague"]
 
@@ -86,7 +87,7 @@ class Prague(Sender):
     states: ClassVar = ("window", "alpha")
     paced: ClassVar = True
     gain: Parameter = quantity(1 / 16, "number", high=1.0)
-    target_rtt: Parameter = quantity("25ms", "time")
+    target_rtt: Parameter = quantity("25ms", "time", usual=LONG_PATH)
     version: str = choice("2024", tuple(_VERSIONS))
 
     def virtual_rtt(self, rtt: Number) -> Number:

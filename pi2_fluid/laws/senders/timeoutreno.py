@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number, sqrt
 from pi2_fluid.records.record import Parameter, quantity
+from pi2_fluid.units import LONG_PATH
 
 __all__ = ["TimeoutReno"]
 
@@ -75,7 +76,7 @@ class TimeoutReno(Sender):
     states: ClassVar = ("window", "sending")
     smallest_window: ClassVar = 0.0
     decrease: Parameter = quantity(0.5, "number", high=1.0)
-    min_rto: Parameter = quantity("200ms", "time")
+    min_rto: Parameter = quantity("200ms", "time", usual=LONG_PATH)
 
     @property
     def thinned(self) -> bool:

@@ -17,7 +17,7 @@ from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.laws.aqms.codel import CoDel
 from pi2_fluid.network.link import Link
 from pi2_fluid.results import Column, make_dataset
-from pi2_fluid.units import validate_number
+from pi2_fluid.units import LONG_WAIT, validate_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -110,7 +110,7 @@ def codel_law(count: int, *, interval: float | str = "100ms") -> xr.Dataset:
     >>> codel_law(3).step_1024ns.values
     array([97654, 48829, 54931])
     """
-    seconds = validate_number(interval, "time", "interval")
+    seconds = validate_number(interval, "time", "interval", usual=LONG_WAIT)
     if not 1e-5 <= seconds <= 1e3:
         raise DomainError(
             f"interval = {show_value(interval)} is outside [1e-05, 1000] s: give a time such as"

@@ -23,7 +23,7 @@ from pi2_fluid.laws.senders.paganini import Paganini
 from pi2_fluid.laws.senders.prague import Prague
 from pi2_fluid.network.schedule import NS
 from pi2_fluid.results import Column, make_dataset
-from pi2_fluid.units import plain_row, validate_number, validate_quantity
+from pi2_fluid.units import LONG_PATH, plain_row, validate_number, validate_quantity
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -38,6 +38,7 @@ _MOST_SEGMENTS: Final = 2**31 - 1
 _ONE: Final = 1024  # alpha = 1
 _MOST_FIRST: Final = 1_000_000  # segments
 _A_DAY: Final = 86_400.0  # s
+_RTT: Final[dict[str, Any]] = {"low": 1e-6, "high": 3600.0, "closed": True, "usual": LONG_PATH}
 
 
 def replay_cubic(
@@ -276,7 +277,7 @@ def replay_prague(
         )
     marked = _each_segment(ce)
     n = len(marked)
-    seconds = validate_number(rtt, "time", "rtt", low=1e-6, high=3600.0, closed=True)
+    seconds = validate_number(rtt, "time", "rtt", **_RTT)
     window = int(read_row([initial_window], "initial_window", 2, _MOST_FIRST)[0])
     numbers, counts = np.empty(3 * n), np.empty(4 * n, dtype=np.int64)
     _core.replay_prague(parameters, window, round(seconds * NS), marked, numbers, counts)
@@ -360,7 +361,7 @@ def replay_paganini(
     marked = _each_segment(ce)
     n = len(marked)
     losses = read_row(spread(lost, n, "lost"), "lost", 0, 1)
-    seconds = validate_quantity(plain_row(rtt), "time", "rtt", low=1e-6, high=3600.0, closed=True)
+    seconds = validate_quantity(plain_row(rtt), "time", "rtt", **_RTT)
     rtts = np.rint(spread(seconds, n, "rtt") * NS).astype(np.int64)
     at = np.empty(0, dtype=np.int64)
     if time is not None:
