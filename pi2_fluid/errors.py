@@ -137,8 +137,8 @@ class SolverError(RuntimeError):
     ...         return 1.0 / rtt
     >>> pf.equilibrium_of(Restless(), pf.Pi2(), rtt="100ms", p=0.01)
     Traceback (most recent call last):
-    pi2_fluid.errors.SolverError: Restless is at rest at no window between 1e-09 and 1e+40
-    segments for p = 0.01: check its rate().
+    pi2_fluid.errors.SolverError: Restless is at rest at no window between 1e-09 and 1e+307
+    segments and grows at all of them, for p = 0.01, rtt = 0.1 s: check its rate().
     """
 
 
