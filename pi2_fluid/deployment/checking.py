@@ -23,7 +23,7 @@ from pi2_fluid.network.traffic import Traffic
 from pi2_fluid.tc import Qdisc
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
-from pi2_fluid.tc.observing import Series, observe, series_of
+from pi2_fluid.tc.observing import Reading, Series, observe, series_of
 from pi2_fluid.tc.parsing import nothing_of_ours, require_hz
 from pi2_fluid.units import LONG_PATH, validate_choice, validate_number
 
@@ -42,6 +42,7 @@ _NEW_ASSUMED: Final = (
     "PIE is taken for that of Linux 5.1 and newer, as no statistics (tc -s) say otherwise: for"
     " an older kernel give its version."
 )
+_SHAPER: Final = "that of the shaper above it in the text"
 _STEP: Final = "A step_thresh that counts packets plays no part in the verdict."
 _PROPOSED: Final = "A queue that is proposed is judged as if its line had been given to tc."
 _UNNAMED: Final = (
@@ -89,8 +90,9 @@ def check(
     rate : float or str, optional
         Of the link (bit/s). The loads judged are then those of whole numbers of flows that fill it,
         none faster than the link; it says whether the buffer is large enough, and RED is judged
-        only with it. Without it any load is judged, and a buffer must hold the target up to
-        10 Mbit/s.
+        only with it. By default the rate of htb, tbf, cake or netem above the queue in the text, or
+        of FreeBSD's pipe; without any, all loads are judged, and a buffer must hold the target up
+        to 10 Mbit/s.
     flows : int or (int, int), optional
         With a rate: how many flows share the link, or the fewest and the most. By default from 1 to
         as many as fit.
@@ -177,7 +179,7 @@ def check(
         mine = require_devices(network, blocks)
         laws = {dev: readings(one, hz, generation, common)[0].aqm for dev, one in mine.items()}
         longest = {dev: Longest(longest_through(network, laws, dev), True) for dev in mine}
-    known = _Known(hz, generation, common, longest)
+    known = _Known(hz, generation, common, longest, reading)
     verdicts, others, refusals = _judge_series(series, question, known)
     shaped = judge_shapers(reading.shapers, question)
     verdicts += shaped[0]
@@ -198,12 +200,13 @@ def check(
 
 
 class _Known(NamedTuple):
-    """What is known of the kernel, and of the paths through each device."""
+    """What is known of the kernel, of the paths through each device, and of rates in the text."""
 
     hz: int | None
     generation: Generation | None
     common: tuple[int, ...]
     longest: dict[str, Longest]
+    reading: Reading
 
 
 def _judge_series(
@@ -218,6 +221,7 @@ def _judge_series(
     for each in series:
         block, observed = each.last, observed_of(each)
         own = question._replace(longest=known.longest.get(block.dev or "", question.longest))
+        own = own.on_link(known.reading.rate_above(block), _SHAPER)
         if not block.ours and block.trouble is None:
             other = judge_stranger(block, own.longest, own.traffic, own.senders)
             others.append(other._replace(observed=observed))
@@ -230,7 +234,7 @@ def _judge_series(
                 raise block.trouble
             found = readings(block, known.hz, known.generation, known.common)
             readable = ((one.kind, *one.asked.values(), one.hz, one.kernel) for one in found)
-            alike = (own.longest, *readable)
+            alike = (own.longest, own.traffic, own.rate_of, *readable)
             if alike not in judged:
                 judged[alike] = decide(found, own)
             notes = _notes_on(block, found, known.generation)

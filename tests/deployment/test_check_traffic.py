@@ -243,6 +243,40 @@ def test_the_pipe_of_freebsd_says_the_rate():
     assert "the rate is the one given" in given.note
 
 
+SHAPED = """\
+$ tc qdisc show dev eth0
+qdisc htb 1: root refcnt 2 r2q 10 default 0x10 direct_packets_stat 0 direct_qlen 1000
+qdisc pie 110: parent 1:10 limit 1001p target 5ms tupdate 15ms alpha 2 beta 20 ecn
+qdisc pie 111: parent 1:11 limit 1001p target 5ms tupdate 15ms alpha 2 beta 20 ecn
+"""
+CLASSES = """\
+$ tc class show dev eth0
+class htb 1:10 root leaf 110: prio 0 rate 5Mbit ceil 5500Kbit burst 1600b cburst 1600b
+class htb 1:11 root leaf 111: prio 0 rate 1Mbit ceil 2Mbit burst 1600b cburst 1600b
+"""
+
+
+@pytest.mark.slow
+def test_the_shaper_above_a_queue_says_the_rate():
+    """htb says it with its classes alone; without them any load is judged."""
+    bare = pf.check(SHAPED, hz=1000, rtt="60ms")
+    assert [one.traffic.bounds for one in bare] == [False, False]
+    shaped = pf.check(SHAPED + CLASSES, hz=1000, rtt="60ms", flows=(1, 20))
+    assert [one.traffic.text for one in shaped] == [
+        "1 to 20 flows on 5.5 Mbit/s",
+        "1 to 20 flows on 2 Mbit/s",
+    ]
+    assert "the rate is that of the shaper above it in the text" in shaped[0].note
+    assert shaped[0].least.gain_margin_db > bare[0].least.gain_margin_db
+    given = pf.check(SHAPED + CLASSES, hz=1000, rtt="60ms", rate="1Mbit/s")
+    assert [one.traffic.rate for one in given] == [1e6, 1e6]
+    assert "the rate is the one given" in given[0].note
+    typed = "tc qdisc add dev d root handle 1: tbf rate 2mbit burst 5k latency 50ms\n"
+    typed += "tc qdisc add dev d parent 1: handle 8: pie target 15ms tupdate 16ms alpha 2 beta 20"
+    (found,) = pf.check(typed, hz=1000)
+    assert (found.traffic.rate, found.verdict) == (2e6, "stable")
+
+
 @pytest.mark.slow
 def test_without_a_rate_all_is_as_before():
     found = only(PIE, hz=1000)

@@ -57,7 +57,7 @@ def check(
         option(
             "RATE",
             "Of the link, as 10Mbit/s: judges the loads of flows that fit on it, and RED; says"
-            " whether a limit is enough.",
+            " whether a limit is enough. Default that of a shaper above it in the text.",
         ),
     ] = None,
     flows: Annotated[
