@@ -18,6 +18,7 @@ from pi2_fluid.results.dataset import (
     quantile_name,
 )
 from pi2_fluid.results.delays import delay_quantiles, delay_sd, mean_of, used_buckets
+from pi2_fluid.results.settling import extremes
 from pi2_fluid.units import validate_quantity
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ def summarize_packets(
         for name, column in seeds[0].items()
     }
     coords = label_coords(dataset, ("seed", "link", "flows", "place", "band", "quantile"))
+    largest, changes = extremes(dataset, stretch.begin, stretch.end, binned=True)
+    variables |= largest
+    coords |= changes
     if "transfer_size" in dataset:
         variables |= completion_variables(dataset, SIZES, stretch.begin, stretch.end)
         coords |= size_coords(SIZES)

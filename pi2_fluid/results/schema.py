@@ -9,6 +9,7 @@ import xarray as xr
 
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.results.settling import changes_text
 
 __all__ = ["RUNS", "TRAJECTORY", "Schema", "provenance", "row_length", "scenario_text", "schema_of"]
 
@@ -86,6 +87,7 @@ def provenance(
         "scenario": scenario_text(scenario),
         "not_modelled": ", ".join(not_modelled),
         "interrupted": int(interrupted),
+        "changes": changes_text(scenario),
     }
 
 

@@ -32,10 +32,18 @@ def summarize(
     -------
     xarray.Dataset
         ``delay_mean``, ``delay_sd`` and ``delay_p01`` ... ``delay_p99``: the delay that what leaves
-        has met (s), weighted by departures; ``queue_delay_mean`` over time; ``utilization`` of the
-        link; ``drop_fraction`` and ``mark_fraction`` of what arrives; per class ``throughput``
-        (bit/s) and ``window_mean``; ``jain``, the index of fairness between all flows
-        but those that end.
+        has met (s), weighted by departures; ``queue_delay_mean`` over time; ``queue_delay_max`` and
+        ``queue_delay_max_at``, the largest queue delay and when it was (s), of packets that of a
+        bin; ``utilization`` of the link; ``drop_fraction`` and ``mark_fraction`` of what arrives;
+        per class ``throughput`` (bit/s) and ``window_mean``; ``jain``, the index of fairness
+        between all flows but those that end.
+
+        Where the scenario changes in the stretch (capacity, numbers of flows, flows that start or
+        stop) there is, over the dim ``change``, what the queue delay does from each change to the
+        next: ``change_at``, when it was; ``change_peak`` and ``change_peak_at``, the largest value
+        and when; ``change_rest``, the mean over the last quarter; and ``change_settling``, after
+        how long it stays within half of that rest, at least 1 ms, from it (0: it never left; inf:
+        it leaves in the last quarter). Bins of packets are asked by their mean over 1 s. All in s.
 
         Of packets all of these have the dim ``seed``, and there are besides ``queue_delay_sd``, the
         standard deviation over time (s); per class ``delay_mean_of`` (s), ``drop_fraction_of``,
@@ -60,5 +68,13 @@ def summarize(
     >>> late = pf.summarize(trajectory, after="20s")
     >>> print(f"{1e3 * late.delay_mean:.1f} ms, {100 * late.utilization:.0f} % of the link")
     20.0 ms, 100 % of the link
+
+    A link that falls to a tenth, and what that does for a while:
+
+    >>> link, flows = pf.Link("50Mbit/s"), [pf.Flows(pf.Reno(), 10, "50ms")]
+    >>> falls = pf.Scenario("60s", link, pf.Pi2(), flows, [pf.Change("20s", "5Mbit/s")])
+    >>> told = pf.summarize(pf.simulate(falls)).isel(change=0)
+    >>> print(f"{1e3 * told.change_peak:.0f} ms, settled after {told.change_settling:.1f} s")
+    465 ms, settled after 1.2 s
     """
     return _OF[schema_of(dataset)](dataset, after, until)

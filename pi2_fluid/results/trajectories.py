@@ -20,6 +20,7 @@ from pi2_fluid.results.dataset import (
     quantile_name,
     shared_variables,
 )
+from pi2_fluid.results.settling import extremes
 from pi2_fluid.units import validate_quantity
 
 if TYPE_CHECKING:
@@ -183,7 +184,9 @@ def summarize_trajectory(
     variables["throughput"] = Column(("flows",), throughput, "bit/s", "mean throughput")
     window = weight @ part.window.to_numpy() / weight.sum()
     variables["window_mean"] = Column(("flows",), window, "segments", "mean window of a flow")
-    coords = label_coords(part, ("flows", "band"))
+    largest, changes = extremes(part, float(begin), float(end), binned=False)
+    variables |= largest
+    coords = label_coords(part, ("flows", "band")) | changes
     attrs = {"engine": dataset.attrs.get("engine", ""), "after": begin, "until": end}
     return make_dataset(variables, coords, attrs)
 

@@ -355,8 +355,8 @@ def test_simulate_as_json(small, capsys) -> None:
     assert err == ""
     answer = strict_json(out)
     assert list(answer) == [
-        "scenario", "duration", "engine", "interrupted", "after", "update", "linear", "compiled",
-        "beyond_the_laws", "summary", "not_modelled", "output", "plot",
+        "scenario", "duration", "engine", "interrupted", "after", "changes", "update", "linear",
+        "compiled", "beyond_the_laws", "summary", "not_modelled", "output", "plot",
     ]  # fmt: skip
     summary = pf.summarize(same_run(), "2s")
     assert list(answer["summary"]) == list(summary.data_vars)
@@ -369,6 +369,40 @@ def test_simulate_as_json(small, capsys) -> None:
     assert (answer["update"], answer["linear"]) == ("sampled", False)
     assert "link.kind" in answer["not_modelled"]
     assert answer["output"] is answer["plot"] is None
+
+
+FALLS = """
+duration = "30s"
+link = {capacity = "50Mbit/s"}
+aqm = {kind = "pi2"}
+flows = [{sender = "reno", count = 10, base_rtt = "50ms"}]
+changes = [{at = "10s", capacity = "10Mbit/s"}, {at = "20s", counts = {reno = 11}}]
+"""
+
+
+@pytest.mark.parametrize("engine", ["fluid", "packet"])
+def test_simulate_says_what_changes_do(engine, tmp_path, capsys) -> None:
+    """A capacity that falls shows in no mean: the peak is five times the P95, for a second."""
+    (tmp_path / "falls.toml").write_text(FALLS)
+    words = ["simulate", str(tmp_path / "falls.toml"), "--engine", engine, "--after", "5s"]
+    words += [*(["--seeds", "2"] if engine == "packet" else [])]
+    assert run([*words, "--json"]) == 0
+    answer = strict_json(capsys.readouterr().out)
+    assert answer["changes"] == [
+        {"at": 10.0, "what": "capacity 10 Mbit/s"},
+        {"at": 20.0, "what": "11 reno"},
+    ]
+    summary = answer["summary"]
+    peak, settling = summary["change_peak"]["0"], summary["change_settling"]["0"]
+    assert peak > 3 * summary["delay_p95"]
+    assert 0.2 < settling < 5.0
+    assert run(words) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"largest +[\d.]+ +ms +at 10\.\d* s", out)
+    assert re.search(
+        rf"10 s +capacity 10 Mbit/s +{1e3 * peak:.4g} ms +[\d.]+ ms +{settling:.3g} s", out
+    )
+    assert re.search(r"20 s +11 reno +[\d.]+ ms", out)
 
 
 def test_simulate_as_text(small, capsys) -> None:

@@ -62,7 +62,8 @@ def test_packets_as_json(small, capsys) -> None:
     assert err == ""
     answer = strict_json(out)
     assert list(answer) == [
-        "scenario", "duration", "engine", "interrupted", "after", "seeds", "bin", "summary",
+        "scenario", "duration", "engine", "interrupted", "after", "changes", "seeds", "bin",
+        "summary",
         "smallest", "largest", "not_modelled", "output", "plot",
     ]  # fmt: skip
     runs = pf.packet.simulate(pf.Scenario.load(small), seeds=[5, 2])

@@ -159,7 +159,7 @@ def test_it_says_how_it_ran_and_what_only_it_knows(engine, scenario) -> None:
     assert set(engine.remarks(result)) <= set(result.attrs)
     assert set(result.attrs) - set(engine.remarks(result)) <= {
         "engine", "schema", "scenario", "not_modelled", "interrupted", "seed", "package_version",
-        "created",
+        "created", "changes",
     }  # fmt: skip
 
 

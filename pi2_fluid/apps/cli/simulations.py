@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pi2_fluid.apps.cli import codes, options
+from pi2_fluid.apps.cli.changing import add_largest, change_table
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, WRITERS, check_path
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
@@ -63,6 +64,7 @@ def simulate(
 
     from pi2_fluid.results import summarize
     from pi2_fluid.results.schema import schema_of
+    from pi2_fluid.results.settling import changes_of
 
     with Progress("simulating") as progress:
         dataset = chosen.run(described, progress)
@@ -89,6 +91,12 @@ def simulate(
                 "engine": dataset.attrs["engine"],
                 "interrupted": bool(dataset.attrs["interrupted"]),
                 "after": summary.attrs["after"],
+                "changes": [
+                    {"at": at, "what": what}
+                    for at, what in changes_of(
+                        dataset, summary.attrs["after"], summary.attrs["until"]
+                    )
+                ],
                 **chosen.remarks(dataset),
                 **(runs_as_json if binned else _trajectory_as_json)(dataset, summary),
                 "not_modelled": missing.split(", ") if missing else [],
@@ -122,12 +130,20 @@ def _print_trajectory(way: str, dataset: xarray.Dataset, summary: xarray.Dataset
     several = "link" in summary.dims
     for name in summary.link.to_numpy() if several else ():
         typer.echo(f"link {name}")
-        console.print(_delay_table(summary.sel(link=name)))
-        typer.echo()
+        _print_delays(dataset, summary.sel(link=name))
     if not several:
-        console.print(_delay_table(summary))
-        typer.echo()
+        _print_delays(dataset, summary)
     console.print(_class_table(dataset, summary))
+
+
+def _print_delays(dataset: xarray.Dataset, summary: xarray.Dataset) -> None:
+    console = make_console()
+    console.print(_delay_table(summary))
+    typer.echo()
+    changes = change_table(dataset, summary)
+    if changes is not None:
+        console.print(changes)
+        typer.echo()
 
 
 def _print_end(engine: Engine, dataset: xarray.Dataset, files: Sequence[Path]) -> None:
@@ -149,6 +165,7 @@ def _delay_table(summary: xarray.Dataset) -> Table:
     for label, name in (("mean", "delay_mean"), ("P95", "delay_p95"), ("P99", "delay_p99")):
         first = "queue delay" if label == "mean" else ""
         table.add_row(first, label, f"{1e3 * float(summary[name]):.4g}", "ms")
+    add_largest(table, summary)
     if "band" in summary.dims:
         for band, value in plain(summary.queue_delay_mean).items():
             table.add_row("", f"mean in {band}", f"{1e3 * value:.4g}", "ms")
@@ -186,8 +203,10 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid simulate pi2_fig11a_pie --engine packet --seeds 20 --after 20s\n\n"
             "pi2-fluid simulate thesis_fig4_2_pie --engine ns3 --seeds 3 --after 20s\n\n"
             "pi2-fluid scenarios pi2_fig12_pi2 | pi2-fluid simulate - --json\n\n"
-            "JSON: scenario, duration, engine, interrupted, after, summary (an object, SI units;"
-            " per class or queue an object of its own), not_modelled, output, plot. Of a fluid"
+            "JSON: scenario, duration, engine, interrupted, after, changes (a list of {at, what}),"
+            " summary (an object, SI units;"
+            " per class, queue or change, counted from 0, an object of its own), not_modelled,"
+            " output, plot. Of a fluid"
             " update, linear, compiled, beyond_the_laws, too, and clock where it is acks; of"
             " packets and ns-3 seeds, bin, smallest and largest, the range of the seeds, while"
             " summary is their mean; of ns-3 ns3_version; of transfers without a mean size"
