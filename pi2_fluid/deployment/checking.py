@@ -237,7 +237,7 @@ def _judge_series(
             alike = (own.longest, own.traffic, own.rate_of, *readable)
             if alike not in judged:
                 judged[alike] = decide(found, own)
-            notes = _notes_on(block, found, known.generation)
+            notes = (*judged[alike]._notes, *_notes_on(block, found, known.generation))
             verdicts.append(replace(judged[alike], qdisc=_placed(judged[alike], found),
                             observed=observed, _notes=notes))  # fmt: skip
         except (QuantityError, DomainError) as error:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from pi2_fluid.deployment.buffers import rate_held, too_small
 from pi2_fluid.deployment.strangers import Longest
+from pi2_fluid.deployment.ticks import words_on_ticks
 from pi2_fluid.deployment.verdicts import Case, Cure, Verdict, unsaid, worst_of
 from pi2_fluid.design.asked import LONGEST_INTERVAL, Spans, make_region
 from pi2_fluid.design.by_acks import stable_up_to_by_acks, worst_by_acks
@@ -76,9 +77,10 @@ def decide(found: Sequence[Qdisc], question: Question) -> Verdict:
                 verdict="undecided",
                 reason=f"it depends on the kernel: give {unsaid(cases)}.",
             )
+    notes = tuple(filter(None, [words_on_ticks(verdict)]))
     if tail := too_small(verdict.qdisc, question.rate):
         verdict = replace(verdict, verdict="undecided", reason=tail)
-    return verdict
+    return replace(verdict, _notes=notes)
 
 
 def _judge(qdisc: Qdisc, question: Question, *, prove: bool) -> Verdict:

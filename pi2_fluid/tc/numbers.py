@@ -16,7 +16,7 @@ from pi2_fluid.tc import kernel
 from pi2_fluid.tc.options import Number
 from pi2_fluid.units import parse_quantity
 
-__all__ = ["as_fraction", "as_time", "as_whole", "asked_for", "read_json", "read_text"]
+__all__ = ["as_fraction", "as_share", "as_time", "as_whole", "asked_for", "read_json", "read_text"]
 
 _LARGEST: Final = 2**64 - 1  # counters; options have half the bits
 _LARGEST_OPTION: Final = 2**32 - 1
@@ -67,6 +67,21 @@ def as_fraction(text: str, name: str) -> float:
     if not math.isfinite(value):
         raise QuantityError(
             f"{name} = {show_value(text)} cannot be read: tc prints a number such as 0.15."
+        )
+    return value
+
+
+def as_share(value: float, name: str) -> float:
+    """Return a probability.
+
+    Raises
+    ------
+    QuantityError
+        Naming it, if it is outside [0, 1].
+    """
+    if not 0.0 <= value <= 1.0:
+        raise QuantityError(
+            f"{name} = {show_value(value)} is no probability: tc prints a number from 0 to 1."
         )
     return value
 

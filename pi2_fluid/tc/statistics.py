@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.tc.numbers import as_fraction, as_time, as_whole
+from pi2_fluid.tc.numbers import as_fraction, as_share, as_time, as_whole
 
 __all__ = ["MOMENTARY", "STRANGERS", "from_json", "from_line", "strange_json", "strange_line"]
 
@@ -36,8 +36,8 @@ _COMMON: Final = (
 # Source: iproute2 7.3 and that of the L4S team, the functions print_xstats.
 _LINES: Final = {
     "pie": (
-        "prob {prob:real} delay {delay:time}",
-        "prob {prob:real} delay {delay:time} avg_dq_rate {avg_dq_rate}",
+        "prob {prob:share} delay {delay:time}",
+        "prob {prob:share} delay {delay:time} avg_dq_rate {avg_dq_rate}",
         "pkts_in {pkts_in} overlimit {overlimit} dropped {dropped} maxq {maxq} ecn_mark {ecn_mark}",
     ),
     "fq_pie": (
@@ -51,7 +51,7 @@ _LINES: Final = {
         ),
     ),
     "dualpi2": (
-        "prob {prob:real} delay_c {delay_c:time} delay_l {delay_l:time}",
+        "prob {prob:share} delay_c {delay_c:time} delay_l {delay_l:time}",
         "pkts_in_c {pkts_in_c} pkts_in_l {pkts_in_l} maxq {maxq}",
         "ecn_mark {ecn_mark} step_mark {step_mark}",
         "ecn_mark {ecn_mark} step_marks {step_mark}",  # of the L4S team
@@ -111,8 +111,8 @@ def _read(template: list[str], words: list[str], queue: str) -> dict[str, Any]:
         if not slot.startswith("{") or not name:
             continue
         called = f"{name} of {queue}"
-        if form == "real":
-            values[name] = as_fraction(word, called)
+        if form == "share":
+            values[name] = as_share(as_fraction(word, called), called)
         elif form == "time":
             values[name] = as_time(word, called) / 1e6
         elif form == "signed":
@@ -156,11 +156,13 @@ def from_json(kind: str, entry: dict[str, Any], queue: str) -> dict[str, Any] | 
         if key not in entry:
             continue
         value = entry[key]
-        good = isinstance(value, (int, float) if form == "real" else int)
+        good = isinstance(value, (int, float) if form == "share" else int)
         if isinstance(value, bool) or not good or abs(value) > 2**64 or math.isnan(value):
             raise QuantityError(
                 f"{key} of {queue} = {show_value(value)} cannot be read: give the output of"
                 " `tc -j -s qdisc show` as printed."
             )
+        if form == "share":
+            value = as_share(value, f"{key} of {queue}")
         values[name] = value / 1e6 if form == "time" else value
     return values or None

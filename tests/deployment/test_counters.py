@@ -95,6 +95,26 @@ def test_all_of_it_is_in_sentences():
     assert all(line.endswith(".") for line in found)
 
 
+@pytest.mark.parametrize(
+    ("kind", "full"),
+    [
+        ("pie", {"overlimit": 7}),
+        ("fq_pie", {"overlimit": 3, "overmemory": 4}),
+        ("codel", {"drop_overlimit": 7}),
+        ("fq_codel", {"drop_overlimit": 5, "drop_overmemory": 2}),
+        ("red", {"pdrop": 7}),
+    ],
+)
+def test_what_found_no_room_is_no_signal(kind, full):
+    """Of 7 drops all were at the limit: nothing follows about ECN; of 11 drops 4 were signals."""
+    busy = {"packets": 9000, "prob": 0.01, "qlen": 12}
+    (only,) = said(kind, busy | full | {"drops": 7})
+    assert only.startswith("its buffer was full: 7 of 7 drops since it was made were at the limit")
+    found = said(kind, busy | full | {"drops": 11})
+    assert found[0].startswith("its buffer was full: 7 of 11 drops")
+    assert "all 4 signals since it was made were drops" in found[1]
+
+
 def test_two_snapshots_say_what_happened_between():
     before = PIE | {"drops": 70, "overlimit": 30, "ecn_mark": 5, "prob": 0.2}
     after = before | {"packets": 9900}

@@ -490,6 +490,11 @@ def test_bad_words_of_dualpi2(old, new, said):
         ('"options"', '"choices"', "the options of pie 8001: are missing"),
         ('"prob":0', '"prob":NaN', "prob of pie 8001: = nan"),
         ('"prob":0', '"prob":"x"', "prob of pie 8001: = 'x'"),
+        (
+            '"prob":0',
+            '"prob":7',
+            "prob of pie 8001: = 7 is no probability: tc prints a number from",
+        ),
         ('"8001:"', "8001", "the handle 8001 of pie"),
         ("}]", "}", "the JSON cannot be read"),
     ],
@@ -514,6 +519,7 @@ def test_bad_statistics():
     for old, new, said in [
         ("Sent 0 bytes", "Sent x bytes", "bytes of pie 8001: = 'x'"),
         ("prob 0 ", "prob zero ", "prob of pie 8001: = 'zero'"),
+        ("prob 0 ", "prob 7 ", "prob of pie 8001: = 7.0 is no probability: tc prints a number"),
         ("pkts_in 0 overlimit", "pkts_in overlimit", "the statistics 'pkts_in overlimit"),
         ("backlog 0b", "backlog 0furlongs", "backlog of pie 8001: = '0furlongs'"),
     ]:

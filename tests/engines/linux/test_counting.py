@@ -126,6 +126,14 @@ def test_delays_of_many_seconds_are_not_cut() -> None:
     assert found["legs"]["sojourn"][0, 0] == 9e9
 
 
+def test_a_packet_that_came_with_ce_was_not_marked_here() -> None:
+    rows = packets((1_000, 0, ECT0, CE, 500), (2_000, 0, CE, CE, 500), (3_000, 1, CE, CE, 500))
+    found = count(small(pf.Pie(ecn=True)), "pie", rows)
+    assert found["legs"]["marks"].sum(axis=0).tolist() == [1, 0]
+    assert found["totals"]["mark_aqm"].tolist() == [1, 0]
+    assert found["legs"]["departures"].sum(axis=0).tolist() == [2, 1]
+
+
 def test_what_is_dropped_at_dequeue_waits_until_the_next_one_leaves() -> None:
     rows = packets((1_000, 0, 0, DROPPED, 0), (2_000, 0, 0, 0, 20_000), (30_000, 0, 0, QUEUED, 0))
     late = count(small(pf.DualPi2(drop_at="dequeue")), "dualpi2", rows)
