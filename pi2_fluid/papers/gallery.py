@@ -12,13 +12,20 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.errors import AssumptionWarning, QuantityError, show_value
-from pi2_fluid.papers.recipe import QUICK, Case, Measured, Recipe
+from pi2_fluid.papers.recipe import QUICK, Case, Measured, Recipe, Rows
 from pi2_fluid.papers.registry import file_name, find_figure, page_title, recipe_of
-from pi2_fluid.papers.settings import settings_of, with_settings
+from pi2_fluid.papers.settings import (
+    CHANGED,
+    changed_stem,
+    changed_text,
+    refuse_idle,
+    settings_of,
+    with_settings,
+)
 from pi2_fluid.papers.stated import Stated, stated
 from pi2_fluid.papers.tables import to_dataset
 from pi2_fluid.papers.verdicts import Judged, summary
-from pi2_fluid.plot import page_style, save_picture, write_caption, write_numbers
+from pi2_fluid.plot import page_style, save_picture, write_caption, write_corner, write_numbers
 
 if TYPE_CHECKING:
     import xarray
@@ -55,7 +62,8 @@ def figure(
     settings : mapping of str to value, optional
         What to change: of scenarios by short names ("rtt", "capacity", "count", "target" ...) or by
         the paths of their TOML files ("aqm.burst"), of loops by the figure's `parameters`. What the
-        paper states says nothing about a figure that was changed, and is not judged.
+        paper states says nothing about a figure that was changed, and is not judged; its corner and
+        the names of its files say what was.
 
     Raises
     ------
@@ -108,11 +116,12 @@ class PaperFigure:
         usual = min(QUICK, self.recipe.seeds) if quick else self.recipe.seeds
         count = usual if seeds is None else _whole(seeds)
         changes = {key: value for key, value in self.settings.items() if key not in own}
+        refuse_idle(self.recipe, changes)
         scenarios = {
             key: with_settings(scenario, changes)
             for key, scenario in self.recipe.scenarios().items()
         }
-        self._case = Case(scenarios, count, own, quick)
+        self._case = Case(scenarios, count, own, quick, bool(self.settings))
 
     def __reduce__(self) -> tuple[Callable[..., PaperFigure], tuple[str], dict[str, object]]:
         # By what it is made from, and what was computed already; of recipes not all can be pickled.
@@ -122,8 +131,33 @@ class PaperFigure:
         vars(self).update(state | {"recipe": self.recipe})
 
     def __repr__(self) -> str:
-        said = "".join(f", {key}={value}" for key, value in self.settings.items())
-        return f"<figure {self.name}: {self.recipe.caption} ({self.seeds} seeds{said})>"
+        said = f", {self.changed}" if self.changed else ""
+        return f"<figure {self.name}: {self.caption} ({self.seeds} seeds{said})>"
+
+    @property
+    def caption(self) -> str:
+        """What it shows, without the numbers of the paper's set-up if something was set."""
+        return self.recipe.title if self.settings else self.recipe.caption
+
+    @property
+    def changed(self) -> str:
+        """What was set, as it stands in the corner, "changed: rtt 30 ms"; "" if nothing was."""
+        return changed_text(self.settings)
+
+    @property
+    def stem(self) -> str:
+        """What its files are called, with what was set: "pi2_fig14-rtt=30ms"."""
+        return file_name(self.name) + changed_stem(self.settings)
+
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """What the paper does not say, and we chose; of another set-up nothing is said."""
+        return () if self.settings else tuple(self.recipe.decisions)
+
+    @property
+    def causes(self) -> list[str]:
+        """By what it came so, each cause once; nothing if something was set."""
+        return [] if self.settings else self.recipe.causes(self.verdicts.values())
 
     @property
     def scenarios(self) -> Mapping[str, pf.Scenario]:
@@ -148,7 +182,17 @@ class PaperFigure:
     @property
     def numbers(self) -> xarray.Dataset:
         """The plotted numbers: a variable per column of the CSV files, with units."""
-        return to_dataset(self.measured.tables)
+        return to_dataset(self._tables)
+
+    @property
+    def _tables(self) -> Mapping[str, Rows]:
+        """The plotted numbers; where something was set, with a column that says it."""
+        if not self.settings:
+            return self.measured.tables
+        said = {"changed": self.changed.removeprefix(CHANGED)}
+        return {
+            table: [{**row, **said} for row in rows] for table, rows in self.measured.tables.items()
+        }
 
     @property
     def truth(self) -> tuple[Stated, ...]:
@@ -199,7 +243,9 @@ class PaperFigure:
             raise QuantityError("these axes have no place in a grid: make them by plt.subplots().")
         holder = ax.figure.add_subfigure(place)
         ax.remove()
-        self.recipe.pages[page].draw(holder, self.measured)
+        self.recipe.pages[page].draw(holder, self.measured, self._case)
+        if self.changed:
+            write_corner(holder, self.changed)
         return holder
 
     def _draw_page(self, page: str) -> Figure:
@@ -207,9 +253,13 @@ class PaperFigure:
 
         made = self.recipe.pages[page]
         drawn = Figure(figsize=made.size)
-        caption = made.draw(drawn, self.measured)
-        source = "" if self.name.startswith("ours:") else page_title(self.name)
-        write_caption(drawn, caption.message, caption.setting, caption.note, source)
+        caption = made.draw(drawn, self.measured, self._case)
+        corner = [] if self.name.startswith("ours:") else [page_title(self.name)]
+        title = caption.message
+        if self.settings:
+            corner.append(self.changed)
+            title = made.shows or self.recipe.title
+        write_caption(drawn, title, caption.setting, caption.note.strip(), "\n".join(corner))
         return drawn
 
     def save(self, folder: str | Path = "figures") -> list[Path]:
@@ -218,7 +268,8 @@ class PaperFigure:
         Parameters
         ----------
         folder : path
-            Made if it does not exist; files of the same name are replaced.
+            Made if it does not exist; files of the same name are replaced. What was set is part of
+            the name.
 
         Returns
         -------
@@ -236,13 +287,17 @@ class PaperFigure:
         for page in self.recipe.pages:
             with page_style():
                 drawn = self._draw_page(page)
-                files += [save_picture(drawn, self._path(out, page, end)) for end in _SUFFIXES]
-        for table, rows in self.measured.tables.items():
+                files += [
+                    save_picture(drawn, self._path(out, page, end), self.changed)
+                    for end in _SUFFIXES
+                ]
+        for table, rows in self._tables.items():
             files.append(write_numbers(self._path(out, table, ".csv"), rows))
         return files
 
     def _path(self, out: Path, part: str, suffix: str) -> Path:
-        return out / f"{file_name(self.name)}{'_' if part else ''}{part}{suffix}"
+        whole = f"{file_name(self.name)}{'_' if part else ''}{part}"
+        return out / f"{whole}{changed_stem(self.settings)}{suffix}"
 
 
 def _whole(seeds: object) -> int:

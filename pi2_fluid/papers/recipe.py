@@ -43,6 +43,12 @@ class Case(NamedTuple):
     """The recipe's parameters, text as in files or SI numbers, with what was set of them."""
     quick: bool
     """Whether few seeds, and where that is not enough fewer points, are wanted."""
+    changed: bool = False
+    """Whether something was set, so that nothing the paper states is about this figure."""
+
+    def as_printed(self, text: str) -> str:
+        """Return words that hold of the paper's own set-up alone; "" if something was set."""
+        return "" if self.changed else text
 
 
 class Measured(NamedTuple):
@@ -55,7 +61,11 @@ class Measured(NamedTuple):
 
 
 class Caption(NamedTuple):
-    """The words of one page."""
+    """The words of one page.
+
+    `message` may hold of the paper's own set-up alone: a figure that was changed has the recipe's
+    `title` instead. All other words are made from what is run, or pass `Case.as_printed`.
+    """
 
     message: str
     """What the eye should learn: the title."""
@@ -68,10 +78,12 @@ class Caption(NamedTuple):
 class Page(NamedTuple):
     """One picture of a figure."""
 
-    draw: Callable[[FigureBase, Measured], Caption]
+    draw: Callable[[FigureBase, Measured, Case], Caption]
     """Draw into an empty figure, or part of one, and return its words."""
     size: tuple[float, float] = (9.0, 5.5)
     """Width and height (in)."""
+    shows: str = ""
+    """What is on it, if that is not what the recipe's `title` says."""
 
 
 def _nothing() -> dict[str, pf.Scenario]:
@@ -86,6 +98,9 @@ class Recipe:
     ----------
     caption : str
         What the paper shows, in our words.
+    shows : str
+        The same without a number of the set-up, which is the title where something was changed;
+        the caption if that has none.
     kind : str
         What it is computed from: loop, fluid, packets, fluid and packets; sample (of a
         distribution); diagram; card (a measurement, not to be repeated); numbers (nothing drawn).
@@ -115,6 +130,7 @@ class Recipe:
     """
 
     caption: str
+    shows: str = ""
     kind: Kind
     measure: Callable[[Case], Measured]
     pages: Mapping[str, Page]
@@ -126,6 +142,11 @@ class Recipe:
     conditions: Mapping[str, str] = field(default_factory=dict)
     seeds: int = 6
     coarse: bool = False
+
+    @property
+    def title(self) -> str:
+        """What is shown, whatever the numbers of the set-up are."""
+        return self.shows or self.caption
 
     def judge(self, row: Stated, found: ArrayLike) -> Judged:
         """Return the verdict on a statement about this figure."""

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from pi2_fluid import _core
 from pi2_fluid.papers.gallery import PaperFigure
-from pi2_fluid.papers.registry import FIGURES, file_name, recipe_of
+from pi2_fluid.papers.registry import FIGURES, recipe_of
 from pi2_fluid.papers.stated import stated
 from pi2_fluid.papers.verdicts import Judged, count_statements
 from pi2_fluid.saving import save_text
@@ -59,7 +59,7 @@ class Record(NamedTuple):
 def make_figure(figure: PaperFigure, folder: Path) -> Record:
     """Make a figure's files in a folder, unless they are there and nothing has changed."""
     key = key_of(figure)
-    path = folder / f"{file_name(figure.name)}.json"
+    path = folder / f"{figure.stem}.json"
     there = read_record(path)
     if there and there.key == key and all((folder / name).is_file() for name in there.files):
         return there

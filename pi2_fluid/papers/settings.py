@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import pi2_fluid as pf
 from pi2_fluid.errors import QuantityError, ScenarioError, show_value, suggest
 from pi2_fluid.papers.recipe import Recipe
+from pi2_fluid.papers.words import quantity_text
 from pi2_fluid.records.paths import replace_path
+from pi2_fluid.units import DIMENSIONS, parse_quantity
 
-__all__ = ["SHORT_NAMES", "settings_of", "with_settings"]
+__all__ = [
+    "CHANGED",
+    "SHORT_NAMES",
+    "changed_stem",
+    "changed_text",
+    "refuse_idle",
+    "settings_of",
+    "with_settings",
+]
 
 #: What can be set of every scenario by a short name, and where it is. Of flows it is set in every
 #: class that reacts to signals; of the queue, where it has that parameter.
@@ -28,6 +40,22 @@ SHORT_NAMES: Final[Mapping[str, tuple[str, str]]] = {
     "update_interval": ("aqm", "update_interval"),
     "duration": ("", "duration"),
 }
+
+#: What a picture says first of what was set.
+CHANGED: Final = "changed: "
+#: What a number is that is given without a unit.
+_DIMENSIONS: Final = {
+    "rtt": "time",
+    "target": "time",
+    "update_interval": "time",
+    "duration": "time",
+    "capacity": "rate",
+    "packet_size": "size",
+    "buffer": "packets",
+}
+#: What a file's name can have everywhere.
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9.,+_=-]")
+_LONGEST: Final = 120  # characters of what a file's name says of settings
 
 #: What is written without a unit; whatever has one is given with it.
 _BARE: Final = ("count", "initial_window", "alpha", "beta")
@@ -54,6 +82,74 @@ def _names(recipe: Recipe) -> list[str]:
     if recipe.changeable is not None:
         return list(recipe.changeable)
     return list(SHORT_NAMES) if recipe.scenarios() else []
+
+
+def refuse_idle(recipe: Recipe, given: Mapping[str, object]) -> None:
+    """Refuse what would change nothing in any scenario of the figure.
+
+    Raises
+    ------
+    QuantityError
+        If no queue has the parameter, or no flow answers signals.
+    """
+    scenarios = recipe.scenarios().values() if given else ()
+    for name in given:
+        place, field = SHORT_NAMES.get(name, ("", ""))
+        if place == "aqm" and not any(_has(scenario, field) for scenario in scenarios):
+            raise QuantityError(f"none of this figure's queues has {name}: leave it out.")
+        if place == "flows" and not any(
+            flow.sender.signal for scenario in scenarios for flow in scenario.flows
+        ):
+            raise QuantityError(f"{name} is of flows that answer signals: this figure has none.")
+
+
+def changed_text(given: Mapping[str, object]) -> str:
+    """Return what was set, as a picture says it; "" if nothing was.
+
+    Examples
+    --------
+    >>> changed_text({"rtt": "30ms", "capacity": 2e7, "count": 5, "aqm.burst": "0.05s"})
+    'changed: rtt 30 ms, capacity 20 Mbit/s, count 5, aqm.burst 50 ms'
+    """
+    said = ", ".join(f"{name} {_value_text(name, value)}" for name, value in given.items())
+    return f"{CHANGED}{said}" if said else ""
+
+
+def changed_stem(given: Mapping[str, object]) -> str:
+    """Return what was set, as the names of files end; "" if nothing was.
+
+    No two settings have the same: what cannot stand in a name, or is too long for it, ends in what
+    stands for all of it.
+
+    Examples
+    --------
+    >>> changed_stem({"rtt": "30ms", "capacity": "20Mbit/s"})
+    '-rtt=30ms-capacity=20Mbit'
+    """
+    values = {name: _value_text(name, value).replace("µ", "u") for name, value in given.items()}
+    said = "".join(
+        f"-{name}={value.replace(' ', '').replace('bit/s', 'bit')}"
+        for name, value in values.items()
+    )
+    safe = _UNSAFE.sub("_", said)[:_LONGEST]
+    if safe == said:
+        return said
+    return f"{safe}-{hashlib.sha256(repr(values).encode()).hexdigest()[:8]}"
+
+
+def _value_text(name: str, value: object) -> str:
+    """Return a value with its unit, the same however it was given."""
+    if isinstance(value, str):
+        # A number alone is one, though frequencies may be given so, too.
+        for dimension in ("number", *DIMENSIONS):
+            try:
+                return quantity_text(parse_quantity(value, dimension), dimension)
+            except QuantityError:
+                continue
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return quantity_text(float(value), _DIMENSIONS.get(name, "number"))
+    return str(value)
 
 
 def with_settings(scenario: pf.Scenario, given: Mapping[str, object]) -> pf.Scenario:
@@ -105,9 +201,13 @@ def _flows(scenario: pf.Scenario, change: dict[str, Any]) -> pf.Scenario:
 
 def _aqm(scenario: pf.Scenario, change: dict[str, Any]) -> pf.Scenario:
     (name,) = change
-    if name not in {field.name for field in dataclasses.fields(scenario.aqm)}:
+    if not _has(scenario, name):
         return scenario  # of another kind than its neighbour's in the same figure
     return dataclasses.replace(scenario, aqm=dataclasses.replace(scenario.aqm, **change))
+
+
+def _has(scenario: pf.Scenario, name: str) -> bool:
+    return name in {field.name for field in dataclasses.fields(scenario.aqm) if field.init}
 
 
 def _link(scenario: pf.Scenario, change: dict[str, Any]) -> pf.Scenario:

@@ -22,6 +22,7 @@ from pi2_fluid.plot.page import (
     save_figure,
     save_picture,
     write_caption,
+    write_corner,
     write_numbers,
 )
 from pi2_fluid.plot.pairs import draw_fluid, draw_runs, scale_root
@@ -54,5 +55,6 @@ __all__ = [
     "scale_root",
     "show_percent",
     "write_caption",
+    "write_corner",
     "write_numbers",
 ]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import SupportsFloat
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
     from matplotlib.text import Annotation
 
     from pi2_fluid.values import FloatArray
@@ -33,6 +33,7 @@ __all__ = [
     "save_figure",
     "save_picture",
     "write_caption",
+    "write_corner",
     "write_numbers",
 ]
 
@@ -42,12 +43,16 @@ COLORS: Final = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00
 #: The look of every saved figure: `page.mplstyle`, beside this file.
 STYLE: Final = "pi2_fluid.plot.page"
 
+# Part of the width that the corner may take.
+_CORNER: Final = 0.45
 # Without what changes from run to run, and without versions.
 _METADATA: Final[dict[str, dict[str, Any]]] = {
     ".png": {"Software": None},
     ".svg": {"Creator": None, "Date": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
+# By what name a file says more about itself.
+_SAID: Final = {".png": "Description", ".svg": "Description", ".pdf": "Subject"}
 # Characters per inch: of a note, of a title, of the source in its corner.
 _NOTE_DENSITY: Final = 17
 _TITLE_DENSITY: Final = 10.5
@@ -99,14 +104,16 @@ def save_figure(
     ]
 
 
-def save_picture(figure: Figure, path: Path) -> Path:
+def save_picture(figure: Figure, path: Path, said: str = "") -> Path:
     """Write `figure` as what the path ends in, .png, .svg or .pdf, and return the path.
 
-    Inside `page_style` the file holds no date and no random names.
+    Inside `page_style` the file holds no date and no random names. What is `said` goes into it for
+    those who read files, not pictures.
     """
     ending = path.suffix.lower()
     drawn = io.BytesIO()
-    figure.savefig(drawn, format=ending[1:], metadata=_METADATA[ending])
+    kept = _METADATA[ending] | ({_SAID[ending]: said} if said else {})
+    figure.savefig(drawn, format=ending[1:], metadata=kept)
     # Not its buffer, which an error may hold: Python 3.12.1 crashes where it collects one.
     save_bytes(path, drawn.getvalue())
     return path
@@ -182,17 +189,30 @@ def write_caption(
 ) -> None:
     """Put what the figure shows above it, then its parameters, and a note below in small print.
 
-    `source`, which figure of which paper this is, goes into the upper right corner. Lines that are
-    too long for the figure are broken.
+    `source`, which figure of which paper this is and what was changed of it, goes into the upper
+    right corner. Lines that are too long for the figure are broken.
     """
-    room = figure.get_figwidth() - len(source) / _SOURCE_DENSITY
-    title = textwrap.fill(message, int(_TITLE_DENSITY * room))
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-    if source:
-        figure.text(0.995, 0.99, source, ha="right", va="top", fontsize=9, color="0.35")
+    wide = figure.get_figwidth()
+    corner = [
+        line
+        for part in source.splitlines()
+        for line in textwrap.wrap(part, int(_CORNER * _SOURCE_DENSITY * wide))
+    ]
+    room = wide - max(map(len, corner), default=0) / _SOURCE_DENSITY
+    title = textwrap.wrap(message, int(_TITLE_DENSITY * room))
+    # As many lines as the corner has, for which the axes then leave room.
+    title += [""] * (len(corner) - len(title))
+    figure.suptitle("\n".join(title), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    write_corner(figure, "\n".join(corner))
     if setting:
         figure.axes[0].set_title(setting, fontsize=9, color="0.25", linespacing=1.4)
     if note:
         wide = int(_NOTE_DENSITY * figure.get_figwidth())
         lines = [textwrap.fill(line, wide, break_on_hyphens=False) for line in note.split("\n")]
         figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7.5, color="0.3")
+
+
+def write_corner(figure: FigureBase, text: str) -> None:
+    """Put text into the upper right corner of a figure or of a part of one; nothing if it is ""."""
+    if text:
+        figure.text(0.995, 0.99, text, ha="right", va="top", fontsize=9, color="0.35")

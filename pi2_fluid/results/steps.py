@@ -9,10 +9,11 @@ import numpy as np
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["peak_of", "settling_of"]
+__all__ = ["SETTLED_MEAN", "SETTLED_STAY", "peak_of", "settling_of"]
 
 _HALF: Final = 0.5  # of the target: how far from it counts as settled
-_MEAN, _STAY = 1.0, 3.0  # s
+#: Over what a settled delay is a mean, and how long it stays (s).
+SETTLED_MEAN, SETTLED_STAY = 1.0, 3.0
 
 
 def peak_of(delay: FloatArray, time: FloatArray, begin: float, end: float) -> FloatArray:
@@ -35,9 +36,9 @@ def settling_of(
     """
     step = float(time[1] - time[0])
     inside = (time > begin + step / 2) & (time <= end + step / 2)
-    width = round(_MEAN / step)
+    width = round(SETTLED_MEAN / step)
     means = np.convolve(delay[inside], np.full(width, 1.0 / width), "valid")
     near = np.abs(means - target) <= _HALF * target
-    need = round(_STAY / step)
+    need = round(SETTLED_STAY / step)
     stays = np.convolve(near, np.ones(need), "valid") >= need - 0.5
     return float(np.argmax(stays)) * step if stays.any() else end - begin

@@ -223,7 +223,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
             {"margin_100ms": 29.5, "margin_50ms": runs},
         )
 
-    def draw(figure: Any, measured: Measured) -> Caption:
+    def draw(figure: Any, measured: Measured, _: Case) -> Caption:
         figure.subplots().plot(measured.tables[""][0]["rtt_s"])
         return Caption("What the eye should learn", "small print")
 

@@ -39,6 +39,7 @@ def some_runs(
         use=np.ones((3, seeds)),
         flow_rates=np.ones((seeds, 2, len(owners))),
         owners=owners,
+        block=2.0,
     )
 
 

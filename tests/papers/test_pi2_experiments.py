@@ -15,6 +15,7 @@ import pi2_fluid as pf
 from pi2_fluid.papers.gallery import figure
 from pi2_fluid.papers.pi2 import experiments, fig12, fig14, panels
 from pi2_fluid.papers.pi2.experiments import value_at
+from pi2_fluid.papers.stages import first_start, stages_of
 
 SCENARIOS = {
     "6": ("pi2_fig06_pi", "pi2_fig06_pie", "pi2_fig06_pi2"),
@@ -28,7 +29,7 @@ SCENARIOS = {
 
 
 def test_stages_follow_the_flows() -> None:
-    stages = experiments.stages_of(pf.named_scenario("pi2_fig13_pi2"))
+    stages = stages_of(pf.named_scenario("pi2_fig13_pi2"))
     counts = [sum(flow.count for flow in stage.flows) for stage in stages]
     assert ([stage.begin for stage in stages], counts) == (
         [0, 50, 100, 150, 200],
@@ -38,14 +39,14 @@ def test_stages_follow_the_flows() -> None:
 
 
 def test_stages_follow_the_capacity() -> None:
-    stages = experiments.stages_of(pf.named_scenario("pi2_fig12_pie"))
+    stages = stages_of(pf.named_scenario("pi2_fig12_pie"))
     assert [(stage.begin, stage.capacity) for stage in stages] == [(0, 1e8), (50, 2e7), (100, 1e8)]
     assert experiments.title_of(stages[1], by_capacity=True) == "50 s: 20 Mbit/s"
 
 
 def test_margins_of_stages_are_those_of_the_loop() -> None:
     scenario = pf.named_scenario("pi2_fig13_pi2")
-    stages = experiments.stages_of(scenario)
+    stages = stages_of(scenario)
     flows = pf.Flows(pf.Reno(), 30, "100ms")
     loop = pf.Loop(flows, scenario.aqm, capacity="10Mbit/s", update="sampled", rtt_terms="exact")
     expected = f"{loop.margins().gain_margin_db:+.1f} dB"
@@ -57,7 +58,7 @@ def test_pi_of_figure_6_has_the_least_margin_with_10_flows() -> None:
     scenario = pf.named_scenario("pi2_fig06_pi")
     margins = [
         float(experiments.margin_of(stage, scenario.aqm).split()[0])
-        for stage in experiments.stages_of(scenario)
+        for stage in stages_of(scenario)
     ]
     assert margins[0] == margins[4] == min(margins)
 
@@ -113,7 +114,7 @@ def fluid_of(name: str) -> Any:
     # Of the 50 flows of Figure 13 PIE's third class keeps 1.3 to 2 segments.
     with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
         run = pf.fluid.simulate(scenario, sample="50ms", tolerance=1e-6)
-    run["time"] = run["time"] - experiments.first_start(scenario)
+    run["time"] = run["time"] - first_start(scenario)
     return run.isel(time=run.time.to_numpy() > -1e-9)
 
 
@@ -133,9 +134,9 @@ def test_a_stage_ends_at_the_operating_point(number) -> None:
     for name in SCENARIOS[number]:
         scenario, run = pf.named_scenario(name), fluid_of(name)
         time = run.time.to_numpy()
-        stages = experiments.stages_of(scenario)
+        stages = stages_of(scenario)
         ends = [stage.begin for stage in stages[1:]]
-        ends.append(float(scenario.duration) - experiments.first_start(scenario))
+        ends.append(float(scenario.duration) - first_start(scenario))
         for stage, end in zip(stages, ends, strict=True):
             margin = experiments.margin_of(stage, scenario.aqm)
             # A loop near its limit takes longer than a stage, and one beyond it never rests.

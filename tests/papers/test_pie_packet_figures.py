@@ -140,8 +140,8 @@ def test_a_card_says_on_the_page_that_it_is_no_reproduction(number: int) -> None
         1: {"time_s": np.arange(3.0), "rtt_s": np.ones(3)},
         2: {"rtt_from_s": np.arange(3.0), "rtt_to_s": np.arange(1.0, 4.0), "pings": np.ones(3)},
     }[number]
-    page = Figure()
-    caption = made.recipe.pages[""].draw(page, Measured({"": [row]}))
+    page, case = Figure(), Case(made.scenarios, 1, {}, quick=True)
+    caption = made.recipe.pages[""].draw(page, Measured({"": [row]}), case)
     said = " ".join(text.get_text() for ax in page.axes for text in ax.texts)
     assert "is a measurement that cannot be repeated" in said
     assert "no reproduction of it" in said.replace("\n", " ")

@@ -226,7 +226,8 @@ def _as_record(
 
     return {
         "figure": made.name,
-        "caption": made.recipe.caption,
+        "caption": made.caption,
+        "changed": made.changed,
         "seeds": made.seeds,
         "quick": made.quick,
         "settings": {key: str(value) for key, value in made.settings.items()},
@@ -245,8 +246,8 @@ def _as_record(
             }
             for key, one in verdicts.items()
         ],
-        "causes": made.recipe.causes(verdicts.values()),
-        "decisions": list(made.recipe.decisions),
+        "causes": made.causes,
+        "decisions": list(made.decisions),
         "differ": other,
         "seconds": round(seconds, 2),
         "files": [str(path) for path in files],
@@ -259,7 +260,11 @@ def _print_figure(made: PaperFigure, verdicts: Mapping[str, Judged]) -> None:
     from pi2_fluid.papers.verdicts import found_text, stated_text
 
     console = make_console()
-    console.print(Text(f"{made.name}: {made.recipe.caption}", style="bold"))
+    console.print(Text(f"{made.name}: {made.caption}", style="bold"))
+    if made.changed:
+        console.print(
+            Text(f"{made.changed}. Not judged: what the paper states is about its own set-up.")
+        )
     grid = make_grid("left", "left", "left", "left")
     if verdicts:
         grid.add_row("", "stated", "here", "verdict", style="bold")
@@ -269,7 +274,7 @@ def _print_figure(made: PaperFigure, verdicts: Mapping[str, Judged]) -> None:
             verdict.append(f" {one.condition}")
         grid.add_row(one.stated.quantity, stated_text(one.stated), found_text(one), verdict)
     console.print(grid)
-    for line in [*made.recipe.causes(verdicts.values()), *made.recipe.decisions]:
+    for line in [*made.causes, *made.decisions]:
         console.print(Text(line, style="dim"))
 
 
@@ -293,8 +298,8 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid figure pi2:15\n\n"
             "pi2-fluid figure pi2:7 --set rtt=50ms --out /tmp/figures\n\n"
             "pi2-fluid figure pie:10 --seeds 20 --check\n\n"
-            "JSON: figure, caption, seeds, quick, settings, verdicts (a list of {key, quantity,"
-            " stated, unit, wording, tolerance, found, verdict, condition, why}), causes,"
+            "JSON: figure, caption, changed, seeds, quick, settings, verdicts (a list of {key,"
+            " quantity, stated, unit, wording, tolerance, found, verdict, condition, why}), causes,"
             " decisions, differ, seconds, files. Exit code 1: --check found another verdict than is"
             " recorded."
         ),

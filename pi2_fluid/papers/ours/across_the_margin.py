@@ -9,6 +9,7 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.papers.words import quantity_text
 from pi2_fluid.plot import COLORS, label_curve, mark_unstable
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RECIPE", "SERIES", "curves", "extremes", "follow", "onset"]
 
-# 10 Reno flows on 30 Mbit/s with round trips of 100 ms, queue included: p' is 5.7 %, W 25 segments.
+# With round trips of 100 ms, queue included: p' is 5.7 %, W 25 segments.
 FLOWS: Final = pf.Flows(pf.Reno(), 10, "80ms", slow_start=False)
 CAPACITY: Final = 30e6
 RTT: Final = 0.100
@@ -35,6 +36,9 @@ _SETTLED: Final = (
     6.0, 3.0, 2.0, 1.0, 0.5,
     -0.05, -0.1, -0.2, -0.3, -0.45, -0.6, -0.7, -0.8, -1.0, -1.5, -2.0, -3.0, -4.5, -6.0,
 )  # fmt: skip
+_EDGE: Final = 0.0  # dB
+_INTERVAL: Final = float(pf.Pi2().update_interval)
+_DISPLACED: Final = 0.010  # s of delay, from which trajectories begin
 _LENGTH: Final = 10.0  # s shown
 _WATCHED: Final = 20.0  # s at the end of a run, over which extremes are taken
 _TOLERANCE: Final = 1e-6
@@ -75,7 +79,7 @@ def curves() -> list[dict[str, Any]]:
     """Return the trajectories of the sampled loop shown, one mapping of columns per margin."""
     rows = []
     for margin in SERIES:
-        run = follow(margin, "sampled", 0.010, _LENGTH, "10ms")
+        run = follow(margin, "sampled", _DISPLACED, _LENGTH, "10ms")
         rows.append(
             {
                 "line": f"{margin:+g} dB",
@@ -127,7 +131,7 @@ def _measure(_: Case) -> Measured:
     return Measured({"": curves(), "extremes": [extremes(update) for update in _STYLE]})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     series, settled = measured.tables[""], measured.tables["extremes"]
     # Two grids side by side, so that neither makes room for the labels of the other.
     halves = figure.add_gridspec(1, 2, width_ratios=(1.15, 1))
@@ -143,10 +147,13 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     return Caption(
         "A negative gain margin, in the model: the delay no longer settles, it cycles",
         note=(
-            f"PI2 with scaled gains, 10 Reno flows, R = {1e3 * RTT:g} ms, 30 Mbit/s, T = 32 ms."
-            " Left: the sampled model, 10 ms of delay added at rest. Right: the delay in the end.\n"
-            "From 0 dB on the square of the swing follows a straight line, here that through the"
-            f" first point. At {_signed(clipped)} dB p′ touches 0, and beyond it grows no more."
+            f"PI2 with scaled gains, {FLOWS.count:g} Reno flows, R = {1e3 * RTT:g} ms,"
+            f" {quantity_text(CAPACITY, 'rate')}, T = {quantity_text(_INTERVAL, 'time')}."
+            f" Left: the sampled model, {quantity_text(_DISPLACED, 'time')} of delay added at rest."
+            " Right: the delay in the end.\n"
+            f"From {_EDGE:g} dB on the square of the swing follows a straight line, here that"
+            f" through the first point. At {_signed(clipped)} dB p′ touches 0, and beyond it grows"
+            " no more."
         ),
     )
 

@@ -104,7 +104,7 @@ def _measure(case: Case) -> Measured:
     return Measured({"": curves(case.seeds)})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows = measured.tables[""]
     axes: Any = figure.subplots(3, len(QUEUES), sharex=True, sharey="row")
     for column, queue in zip(axes.T, QUEUES, strict=True):
@@ -120,7 +120,7 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         for ax in column:
             ax.grid(visible=True)
     axes[0][0].set(ylabel="rate [Mbit/s]", ylim=(0, 50))
-    axes[1][0].set(ylabel="99 % delay [ms]", yscale="log", ylim=(0.3, 150))
+    axes[1][0].set(ylabel=f"{100.0 * _LEVEL:g} % delay [ms]", yscale="log", ylim=(0.3, 150))
     axes[1][0].set_yticks([1, 10, 100], ["1", "10", "100"])
     axes[2][0].set(ylabel="link used [%]", ylim=(83, 101))
     axes[0][1].legend(loc="upper right", fontsize=7.5, ncols=2, columnspacing=1.0)

@@ -41,6 +41,7 @@ _P_PRIME: Final = 0.1  # of every queue
 _CAPACITY: Final = 10_000.0  # packets/s
 #: The same, packet by packet.
 SIMULATED: Final = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)
+_EDGE: Final = 0.0  # dB, of stability
 _DURATION: Final = 40.0  # s
 _SETTLED: Final = 10.0  # s
 _SHOWN: Final = 8.0  # s at its end
@@ -159,7 +160,7 @@ def packets(seeds: int) -> list[dict[str, Any]]:
 def edge(row: Mapping[str, Any]) -> float:
     """Return the share at which the gain margin is 0 dB, inf if it is above everywhere."""
     margin, share = row["gain_margin_db"], row["share"]
-    below = np.flatnonzero(margin < 0.0)
+    below = np.flatnonzero(margin < _EDGE)
     if below.size == 0:
         return np.inf
     k = int(below[0])
@@ -179,7 +180,7 @@ def _measure(case: Case) -> Measured:
     )
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows, scatter = measured.tables[""], measured.tables["scatter"]
     axes: Any = figure.subplots(2, 2)
     for ax, cross in zip(axes[0], CROSS, strict=True):
@@ -193,7 +194,7 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
             f"Reno under PI2 with the gains of the paper, p' = {_P_PRIME:g} at each queue. Above:"
             " sampled loop. Below: packets on the last link, cross traffic of"
             f" {1e3 * RTT:g} ms;\nleft, median of {scatter[0]['seeds']} seeds, thin lines where the"
-            " margin is 0 dB."
+            f" margin is {_EDGE:g} dB."
         ),
     )
 

@@ -14,7 +14,7 @@ from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
 from pi2_fluid.papers.runs import spread
 from pi2_fluid.plot import COLORS
 from pi2_fluid.results.runs import uninterrupted
-from pi2_fluid.results.steps import peak_of, settling_of
+from pi2_fluid.results.steps import SETTLED_MEAN, SETTLED_STAY, peak_of, settling_of
 
 if TYPE_CHECKING:
     import xarray
@@ -91,13 +91,15 @@ class Gains(NamedTuple):
         )
 
 
+#: The round-trip times that the designs reach to (ms).
+FIRST, SECOND = 100.0, 215.0
 LOADS: Final = {"few": Load(3, "10Mbit/s"), "many": Load(20, "20Mbit/s")}
 #: By a short name. The designs are what `pf.tune` finds, in the kernel's whole parts.
 GAINS: Final = {
     "linux": Gains("Linux's defaults", 41, 819, 0.016),
     "paper": Gains("PI2 paper", 80, 800, 0.032),
-    "tune_100ms": Gains("design for 100 ms", 12, 643, 0.016),
-    "tune_215ms": Gains("design for 215 ms", 5, 299, 0.035),
+    "tune_100ms": Gains(f"design for {FIRST:g} ms", 12, 643, 0.016),
+    "tune_215ms": Gains(f"design for {SECOND:g} ms", 5, 299, 0.035),
 }
 _STYLE: Final[dict[str, dict[str, Any]]] = {
     "linux": {"color": COLORS[0], "linestyle": "-", "marker": "o"},
@@ -106,7 +108,7 @@ _STYLE: Final[dict[str, dict[str, Any]]] = {
     "tune_215ms": {"color": COLORS[2], "linestyle": "-.", "marker": "D"},
 }
 #: The longest path (s) of the design for 100 ms, its target included.
-_FIRST_ENDS: Final = 0.100 - TARGET
+_FIRST_ENDS: Final = 1e-3 * FIRST - TARGET
 #: How far points that lie on the same path are drawn apart.
 _APART: Final = 1.055
 
@@ -219,7 +221,7 @@ def _measure(case: Case) -> Measured:
     return Measured({"": lines, "kernel": points})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     lines, points = measured.tables[""], measured.tables["kernel"]
     axes: Any = figure.subplots(len(LOADS), len(_SHOWN), sharex=True)
     for line, load in zip(axes, LOADS, strict=True):
@@ -238,8 +240,9 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
             f"Reno under DualPI2 with a target of {1e3 * TARGET:g} ms. Lines: packets, median of"
             f" {lines[0]['seeds']} seeds. Points: Linux {kernel_release()}, median and range of"
             f" {points[0]['seeds']}.\nLeft two: the last {_STEP / 2:g} s before the load triples."
-            " Settling: until means over 1 s stay within half the target of it for 3 s;"
-            f" {_DURATION - _STEP:g} s: not at all. Grey: where the design for 100 ms ends."
+            " Settling: until means over"
+            f" {SETTLED_MEAN:g} s stay within half the target of it for {SETTLED_STAY:g} s;"
+            f" {_DURATION - _STEP:g} s: not at all. Grey: where the design for {FIRST:g} ms ends."
         ),
     )
 

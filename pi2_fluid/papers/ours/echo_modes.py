@@ -9,6 +9,7 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.papers.words import share_text
 from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _columns(row: Mapping[str, Any], names: tuple[str, str]) -> dict[str, Any]:
     return {name: row[name] for name in ("line", "path_s", *names)}
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     tables = measured.tables
     axes: Any = figure.subplots(len(PATHS), 2, sharex="col", width_ratios=(1, 1.25))
     for (left, right), modes in zip(axes, tables["predicted"], strict=True):
@@ -156,7 +157,9 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
 
 def _draw_delays(ax: Axes, rows: Rows, modes: Mapping[str, Any]) -> None:
     for row in rows:
-        label = "equal paths" if row["line"] == "equal" else "paths ±20 %"
+        label = (
+            "equal paths" if row["line"] == "equal" else f"paths ±{share_text(SPREADS['spread'])}"
+        )
         ax.plot(row["time_s"], 1e3 * row["delay_s"], label=label, **_STYLE[row["line"]])
     ax.set(ylim=(0, 36), xlim=(_DURATION - _SHOWN, _DURATION), yticks=(0, 15, 30))
     ax.grid(visible=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.papers.words import quantity_text
 from pi2_fluid.plot import COLORS, label_curve
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _measure(_: Case) -> Measured:
     return Measured({"": rows, "rest": rests, "cycle": [cycle]})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows, rests = measured.tables[""], measured.tables["rest"]
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
     for ax, rest in zip(axes, rests, strict=True):
@@ -100,8 +101,9 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     return Caption(
         "At low load PI drives window and queue round a cycle; PI2 brings them to rest",
         note=(
-            "5 Reno flows on 10 Mbit/s with 100 ms of path. Each trajectory begins at its dot, all"
-            " that came before at rest there. PI's cycle has a period of"
+            f"{FLOWS.count:g} Reno flows on {quantity_text(CAPACITY, 'rate')} with"
+            f" {quantity_text(float(FLOWS.base_rtt), 'time')} of path. Each trajectory begins at"
+            " its dot, all that came before at rest there. PI's cycle has a period of"
             f" {measured.tables['cycle'][0]['period_s']:.3f} s.\n"
             "Trajectories may cross: the state of a loop with delay holds the last round trip, not"
             " only the two numbers shown."

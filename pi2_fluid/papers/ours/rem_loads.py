@@ -37,8 +37,9 @@ SIMULATED: Final = (10, 14, 20, 28, 40, 56, 80, 112, 160)
 SHOWN: Final = (20, 160)
 _CAPACITY: Final = 64e6  # bit/s: 8000 packets/s
 _RTT: Final = 0.080  # s, without queue
-_LINK: Final = pf.Link(_CAPACITY, "1000 packets", "1000B")
+_LINK: Final = pf.Link(_CAPACITY, 1000, "1000B")
 _LAWS: Final = {"REM": pf.Rem(ecn=True), "PI2": pf.Pi2()}
+_EDGE: Final = 0.0  # dB, of stability
 _DURATION: Final = 90.0  # s
 _SETTLED: Final = 30.0  # s
 _TRACE: Final = 10.0  # s at its end
@@ -86,7 +87,7 @@ def curves() -> list[dict[str, Any]]:
 
 def edge(row: Mapping[str, Any]) -> float:
     """Return the number of flows at which the gain margin is 0 dB; it grows with them."""
-    return float(np.exp(np.interp(0.0, row["gain_margin_db"], np.log(row["flows"]))))
+    return float(np.exp(np.interp(_EDGE, row["gain_margin_db"], np.log(row["flows"]))))
 
 
 def scatter(seeds: int) -> list[dict[str, Any]]:
@@ -131,7 +132,7 @@ def _measure(case: Case) -> Measured:
     return Measured({"": curves(), "scatter": scatter(case.seeds), "traces": shown})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows, spread, shown = (measured.tables[part] for part in ("", "scatter", "traces"))
     axes: Any = figure.subplots(2, 2)
     (rem,) = (row for row in rows if row["queue"] == "REM")
@@ -155,8 +156,8 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         note=(
             f"Reno with a path of {1e3 * _RTT:g} ms on {1e-6 * _CAPACITY:g} Mbit/s; REM with the"
             " defaults of ns-2, PI2 with the gains of its paper. Margins: sampled loop.\nDotted:"
-            f" where REM's is 0 dB, {edge(rem):.0f} flows. Scatter: median of {spread[0]['seeds']}"
-            f" seeds. Below: the last {_TRACE:g} of {_DURATION:g} s."
+            f" where REM's is {_EDGE:g} dB, {edge(rem):.0f} flows. Scatter: median of"
+            f" {spread[0]['seeds']} seeds. Below: the last {_TRACE:g} of {_DURATION:g} s."
         ),
     )
 

@@ -14,6 +14,7 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
+from pi2_fluid.papers.words import share_text
 from pi2_fluid.plot import COLORS, draw_contours
 
 if TYPE_CHECKING:
@@ -38,11 +39,12 @@ _FEWEST_SEGMENTS: Final = 2.0  # in a window, below which timeouts rule
 #: Of the gain margin (dB): unstable, less than one asks for, good, slow, sluggish.
 _LEVELS: Final = (0.0, 6.0, 12.0, 20.0)
 _PHASE: Final = 30.0  # degrees, what one asks for
-_LONGEST: Final = 0.100 - TARGET  # s of path, of the design
+_REACH: Final = 100.0  # ms, for which the designs are
+_LONGEST: Final = 1e-3 * _REACH - TARGET  # s of path
 _LISTED: Final = 45  # rates of a panel whose borders are listed
 #: The bands between the levels, in a word each.
 _WORDS: Final = ("unstable", "too little", "good", "slow", "sluggish")
-_LOADS: Final = {0.1: "p′ = 10 %", 0.01: "1 %"}
+_LOADS: Final = {0.1: f"p′ = {share_text(0.1)}", 0.01: share_text(0.01)}
 
 
 class Gains(NamedTuple):
@@ -69,7 +71,7 @@ GAINS: Final = (
     _deployed("Linux dualpi2, Classic traffic", pf.presets.linux_dualpi2(), pf.Pi2(target=TARGET)),
     _deployed("Linux PIE", pf.presets.linux_pie(), pf.presets.linux_pie()),
     Gains(
-        'pf.tune("100ms"), a design for each T',
+        f'pf.tune("{_REACH:g}ms"), a design for each T',
         pf.Pi2(target=TARGET),
         _TUNED,
         {each: f"α {alpha:.4f} Hz, β {beta:.2f} Hz" for each, (alpha, beta) in _TUNED.items()},
@@ -200,7 +202,7 @@ def _measure(case: Case) -> Measured:
     )
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows = measured.tables[""]
     axes: Any = figure.subplots(len(GAINS), len(rows) // len(GAINS), sharex=True, sharey=True)
     for ax, row in zip(axes.flat, rows, strict=True):
@@ -224,8 +226,8 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
             "Reno flows that share a link equally: their rate is its capacity over their number."
             f" The round-trip time is the path's and {1e3 * TARGET:g} ms of queue, its target;"
             " dotted: the load p′ there.\n"
-            "Each point is an exactly sampled loop, by rates. Blue: what the designs are for, 100"
-            " ms with the queue, at every rate. PIE by its table of steps."
+            "Each point is an exactly sampled loop, by rates. Blue: what the designs are for,"
+            f" {_REACH:g} ms with the queue, at every rate. PIE by its table of steps."
         ),
     )
 
@@ -235,7 +237,7 @@ def _draw_bar(figure: FigureBase, filled: ContourSet, axes: NDArray[np.object_])
     bar = figure.colorbar(
         filled, ax=axes, location="bottom", spacing="uniform", ticks=_LEVELS, aspect=45, pad=0.02
     )
-    bar.set_label("gain margin [dB]; black dashed line: a phase margin of 30 degrees")
+    bar.set_label(f"gain margin [dB]; black dashed line: a phase margin of {_PHASE:g} degrees")
     for place, word in enumerate(_WORDS):
         bar.ax.text(
             (place + 0.5) / len(_WORDS), 0.5, word, color="black" if place else "white",
@@ -266,7 +268,13 @@ def _draw_chart(ax: Axes, row: Mapping[str, Any]) -> ContourSet:
         at = (1e3 * fine[2], there[2])
         ax.annotate(text, at, (0, 2), path_effects=ground, **small)
     ax.fill_between(1e3 * fine, y[0], _rate_of(fine, _FEWEST_SEGMENTS), color="0.85", zorder=2.5)
-    ax.annotate("fewer than 2 segments", (0, 0), (4, 4), xycoords="axes fraction", **small)
+    ax.annotate(
+        f"fewer than {_FEWEST_SEGMENTS:g} segments",
+        (0, 0),
+        (4, 4),
+        xycoords="axes fraction",
+        **small,
+    )
     inside = np.append(fine[fine < _LONGEST], _LONGEST)
     edge = np.append(_rate_of(inside, _FEWEST_SEGMENTS), y[-1])
     ax.plot(

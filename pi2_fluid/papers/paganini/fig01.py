@@ -97,7 +97,7 @@ def _measure(case: Case) -> Measured:
     )
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows = measured.tables[""]
     every, one = (float(row["from_minus_1"]) for row in measured.tables["hulls"])
     alpha, z = (float(measured.found[name]) for name in ("alpha", "z"))  # type: ignore[arg-type]
@@ -131,9 +131,10 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         setting=f"Each λ of (16), α = {alpha:g}, z = {z:g}/s",
         note=(
             f"Nearest to −1: {min(row['nearest'] for row in rows):.3f}. Shorter round-trip times"
-            f" than 1 s cross the axis at {signed(min(shorter), 2)} to {signed(max(shorter), 2)}."
-            f" −1 is {_distance(every)} the hull of all points,\nand {_distance(one)} that of the"
-            " points of one frequency and 0, in which eigenvalues lie."
+            f" than {_time(max(RTTS))} cross the axis at {signed(min(shorter), 2)} to"
+            f" {signed(max(shorter), 2)}. −1 is {_distance(every)} the hull of all points,\n"
+            f"and {_distance(one)} that of the points of one frequency and 0, in which eigenvalues"
+            " lie."
         ),
     )
 

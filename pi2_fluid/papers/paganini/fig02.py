@@ -117,7 +117,7 @@ def _measure(case: Case) -> Measured:
     )
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows = measured.tables[""]
     published, tight = measured.tables["bounds"]
     plane, map_ = figure.subplots(1, 2)

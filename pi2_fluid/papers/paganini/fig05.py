@@ -24,7 +24,7 @@ from pi2_fluid.papers.paganini.joining import (
     tables,
     unevenness,
 )
-from pi2_fluid.papers.paganini.joining_page import SIZE, draw_page
+from pi2_fluid.papers.paganini.joining_page import KEY, SIZE, draw_page
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.plot import COLORS
 
@@ -154,8 +154,8 @@ def _measure(case: Case) -> Measured:
     return Measured({**tables(scenario, case.seeds), "burst": [burst]}, found)
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
-    draw_page(figure, measured, stated_queue=20.0)
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
+    draw_page(figure, measured, case, stated_queue=20.0)
     each = measured.tables["stages"]
     still = max(stage["queue_packets"] for stage in each)
     low = [100.0 * (1.0 - stage["price_s"] / stage["rest_price_s"]) for stage in each]
@@ -163,16 +163,16 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     return Caption(
         "Equal rates whatever the path, 95 %, and a short queue but for one burst",
         note=(
-            "Packets: median and range of the runs; of flows 90 % in the band. Dashed: the fluid,"
-            " and rates where stages rest. Percentages: packets marked.\n"
+            f"{KEY}.\n"
             f"Prices rest {min(low):.0f} to {max(low):.0f} % below the fluid's; {still:.0f} packets"
-            f" or less wait at rest, {link['queue_packets'].max():.0f} after 256 flows have joined,"
+            f" or less wait at rest, {link['queue_packets'].max():.0f} after"
+            f" {case.scenarios[SCENARIO].flows[-1].count:g} flows have joined,"
             f" {link['queue_fluid_packets'].max():.0f} in the fluid."
         ),
     )
 
 
-def _draw_burst(figure: FigureBase, measured: Measured) -> Caption:
+def _draw_burst(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     (row,), (link,) = measured.tables["burst"], measured.tables["link"]
     ax: Any = figure.subplots()
     ax.plot(link["time_s"], link["queue_packets"], color=COLORS[1], label="packets")
@@ -188,8 +188,11 @@ def _draw_burst(figure: FigureBase, measured: Measured) -> Caption:
     return Caption(
         "The burst when 256 flows join is in the equations; packets have more",
         note=(
-            "Windows may rise by one segment per acknowledgement only: over 200 ms those of packets"
-            " fall behind for 2 s, and then come together.\nDelays held: round-trip times do not"
+            "Windows may rise by one segment per acknowledgement only"
+            + case.as_printed(
+                ": over 200 ms those of packets fall behind for 2 s, and then come together"
+            )
+            + ".\nDelays held: round-trip times do not"
             " grow with the queue, as in the paper's equations."
         ),
     )
@@ -197,6 +200,7 @@ def _draw_burst(figure: FigureBase, measured: Measured) -> Caption:
 
 RECIPE: Final = Recipe(
     caption="The new protocol with 32 to 512 long flows: rates, price, queue and utilization",
+    shows="The new protocol with long flows that join: rates, price, queue and utilization",
     kind="fluid and packets",
     measure=_measure,
     pages={"": Page(_draw, SIZE), "burst": Page(_draw_burst, (9.0, 4.6))},

@@ -9,7 +9,7 @@ import numpy as np
 from pi2_fluid.papers.paganini.fig05 import SCENARIO as MANY
 from pi2_fluid.papers.paganini.fig05 import farthest
 from pi2_fluid.papers.paganini.joining import run_packets, settled, tables
-from pi2_fluid.papers.paganini.joining_page import SIZE, draw_page
+from pi2_fluid.papers.paganini.joining_page import KEY, SIZE, draw_page
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 
 if TYPE_CHECKING:
@@ -47,24 +47,26 @@ def _measure(case: Case) -> Measured:
     )
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
-    draw_page(figure, measured)
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
+    draw_page(figure, measured, case)
     last = measured.tables["stages"][-1]
     noisier = float(np.median(np.asarray(measured.found["noisier"])))
     return Caption(
         f"{100 * last['marked']:.0f} % marks at most: noisier, and short paths get more",
         note=(
-            "Packets: median and range of the runs; of flows 90 % in the band. Dashed: the fluid,"
-            " and rates where stages rest. Percentages: packets marked.\n"
-            f"Prices wander {noisier:.1f} times as far as in Figure 5 or more. Of {last['flows']}"
-            f" flows 40 ms have {100 * (last['rate_shortest'] - 1):.0f} % more than the fair rate,"
-            f" 200 ms {100 * (1 - last['rate_longest']):.0f} % less."
+            f"{KEY}.\n"
+            + case.as_printed(
+                f"Prices wander {noisier:.1f} times as far as in Figure 5 or more. Of"
+                f" {last['flows']} flows 40 ms have {100 * (last['rate_shortest'] - 1):.0f} % more"
+                f" than the fair rate, 200 ms {100 * (1 - last['rate_longest']):.0f} % less."
+            )
         ),
     )
 
 
 RECIPE: Final = Recipe(
     caption="The new protocol with 5 % marks at most",
+    shows="The new protocol with few marks",
     kind="fluid and packets",
     measure=_measure,
     pages={"": Page(_draw, SIZE)},

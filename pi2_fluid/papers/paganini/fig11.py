@@ -9,6 +9,7 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
+from pi2_fluid.papers.words import share_text
 from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ __all__ = ["COUNT", "MICE", "RECIPE", "SIZES", "TOTAL", "sample", "summed"]
 SIZES: Final = pf.Pareto(1, 100)
 COUNT: Final = 34_078
 TOTAL: Final = 3.33e7
+_CARRIED: Final = 0.25  # by mice, in the paper's sample
+_PAPER: Final = f"{TOTAL:.3g}".replace("e+0", "e") + f", around {share_text(_CARRIED)}"
 #: Packets, below which a flow is a mouse.
 MICE: Final = 1000
 #: The sample that is drawn; others are summed up.
@@ -83,7 +86,7 @@ def _measure(case: Case) -> Measured:
     )
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     (sizes,), (sums,) = measured.tables[""], measured.tables["samples"]
     totals, carried = sums["total_packets"], sums["carried"]
     axes: Any = figure.subplots(1, 2)
@@ -91,7 +94,7 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     axes[0].set(xlabel="flow", ylabel="size [packets]", xlim=(0, COUNT))
     axes[1].semilogx(totals, 100.0 * carried, "o", color=COLORS[1], markersize=3)
     axes[1].plot(totals[0], 100.0 * carried[0], "D", color=COLORS[0], label="as drawn")
-    axes[1].plot(TOTAL, 25.0, "k+", markersize=10, label="the paper's: 3.33e7, around 25 %")
+    axes[1].plot(TOTAL, 100.0 * _CARRIED, "k+", markersize=10, label=f"the paper's: {_PAPER}")
     axes[1].set(
         xlabel="packets of the sample",
         ylabel=f"carried by flows of fewer than {MICE} [%]",

@@ -42,7 +42,7 @@ def _measure(case: Case) -> Measured:
     )
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     draw_page(figure, measured)
     return Caption(
         f"Heavy tails, new protocol: {told(measured, _OURS)}, fair elephants",

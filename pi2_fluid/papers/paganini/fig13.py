@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.papers.paganini.heavy_tails import CLAIMED, SETTINGS, Run, runs
+from pi2_fluid.papers.paganini.heavy_tails import AFTER, CLAIMED, SETTINGS, Run, runs
 from pi2_fluid.papers.paganini.heavy_tails_page import (
     DECISIONS,
     SIZE,
@@ -18,6 +18,7 @@ from pi2_fluid.papers.paganini.heavy_tails_page import (
     tables,
     told,
 )
+from pi2_fluid.papers.paganini.newreno import ASKED
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.plot import COLORS
 
@@ -70,7 +71,7 @@ def _over(each: tuple[Run, ...], ours: tuple[Run, ...], what: str) -> FloatArray
     return np.array([getattr(a, what) / getattr(b, what) for a, b in zip(each, ours, strict=True)])
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     draw_page(figure, measured)
     both = ". ".join(f"{name}: {told(measured, name)}" for name in (_WIDE, _NARROW))
     return Caption(
@@ -82,7 +83,7 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     )
 
 
-def _draw_queues(figure: FigureBase, measured: Measured) -> Caption:
+def _draw_queues(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     ax: Any = figure.subplots()
     for k, row in enumerate(measured.tables["queues"]):
         own = list(SETTINGS).index(row["line"]) if row["line"] in SETTINGS else k
@@ -90,14 +91,18 @@ def _draw_queues(figure: FigureBase, measured: Measured) -> Caption:
             row["queue_packets"], 100.0 * row["utilization"], "os^Dv<"[own], color=COLORS[own],
             label=row["line"],
         )  # fmt: skip
-    ax.axhline(_LIMIT, color="0.3", linewidth=0.9, linestyle=":", label="stated: less than 80 %")
-    ax.axhline(95.0, color="0.3", linewidth=0.9, linestyle="--", label="new protocol's target")
+    ax.axhline(
+        _LIMIT, color="0.3", linewidth=0.9, linestyle=":", label=f"stated: less than {_LIMIT:g} %"
+    )
+    ax.axhline(
+        100.0 * ASKED, color="0.3", linewidth=0.9, linestyle="--", label="new protocol's target"
+    )
     ax.set(xlabel="mean queue [packets]", ylabel="utilization [%]", ylim=(0, 105))
     ax.legend(loc="lower right", ncols=2)
     ax.grid(visible=True)
     return Caption(
         "Queues of NewReno exchange utilization for delay; the new protocol has both",
-        note=f"Each run from 10 to {CLAIMED:g} s, one way of the two.",
+        note=f"Each run from {AFTER:g} to {CLAIMED:g} s, one way of the two.",
     )
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "CLAIMS",
     "DRAWN_BIN",
     "ELEPHANT",
+    "LATE",
     "MEAN",
     "OVERSHOOT",
     "SELDOM",
@@ -56,6 +57,7 @@ SETTINGS: Final[dict[str, tuple[str, tuple[float, float] | None]]] = {
 AFTER: Final = 10.0
 CLAIMED: Final = 40.0
 _BIN: Final = 0.02  # s
+LATE: Final = 0.95  # of transfers, by when they have ended
 MEAN: Final = 2.0  # s, over which the utilization is drawn
 DRAWN_BIN: Final = 0.1  # s, over which the queue is
 #: Segments of an elephant, and how long it has had to find its rate (s).
@@ -187,7 +189,7 @@ def times(name: str, found: Sequence[Run]) -> dict[str, Any]:
         "size_segments": np.array([float(np.exp(np.log(sizes[within == k]).mean())) for k in kept]),
         "begun": np.array([each.size for each in of_each]),
         "median_s": np.array([_quantile(each, 0.5) for each in of_each]),
-        "p95_s": np.array([_quantile(each, 0.95) for each in of_each]),
+        "p95_s": np.array([_quantile(each, LATE) for each in of_each]),
     }
 
 

@@ -12,6 +12,7 @@ from pi2_fluid.papers.paganini.heavy_tails import (
     CLAIMED,
     DRAWN_BIN,
     ELEPHANT,
+    LATE,
     MEAN,
     SETTINGS,
     SETTLED,
@@ -21,7 +22,9 @@ from pi2_fluid.papers.paganini.heavy_tails import (
     setting_of,
     times,
 )
+from pi2_fluid.papers.paganini.newreno import ASKED
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Rows
+from pi2_fluid.papers.words import share_text
 from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
@@ -135,7 +138,7 @@ def draw_page(figure: FigureBase, measured: Measured) -> None:
     queue.set(xlabel="time [s]", ylabel=f"queue over {DRAWN_BIN:g} s [packets]", ylim=(1.0, 1e4))
     for row in measured.tables["utilization"]:
         _draw_band(used, row, "utilization", "", 100.0)
-    used.axhline(95.0, color="0.3", linewidth=0.9, linestyle=":", label="95 %")
+    used.axhline(100.0 * ASKED, color="0.3", linewidth=0.9, linestyle=":", label=share_text(ASKED))
     used.set(xlabel="time [s]", ylabel=f"utilization over {MEAN:g} s [%]", ylim=(0, 105))
     for ax in (queue, used):
         ax.set_xlim(0.0, float(measured.tables[""][0]["time_s"][-1]) + 0.5 * DRAWN_BIN)
@@ -171,7 +174,7 @@ def _draw_rates(ax: Axes, rows: Rows) -> None:
     ax.legend(loc="upper right", fontsize=8)
 
 
-def draw_times(figure: FigureBase, measured: Measured) -> Caption:
+def draw_times(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     """Draw how long transfers take by their size."""
     ax: Any = figure.subplots()
     for row in measured.tables["times"]:
@@ -184,10 +187,11 @@ def draw_times(figure: FigureBase, measured: Measured) -> Caption:
     ax.minorticks_off()
     ax.legend(loc="upper left")
     ax.grid(visible=True)
+    late = share_text(LATE)
     return Caption(
-        "Mice take longer with the new protocol in the median, and less at 95 %",
+        f"Mice take longer with the new protocol in the median, and less at {late}",
         note=(
-            "From the SYN to the last acknowledgement: medians, and 95 % (dotted), of all paths and"
-            " runs, of transfers that began in the first half of a run."
+            f"From the SYN to the last acknowledgement: medians, and {late} (dotted), of all paths"
+            " and runs, of transfers that began in the first half of a run."
         ),
     )

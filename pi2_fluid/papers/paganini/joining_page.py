@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.papers.paganini.joining import STAGE
+from pi2_fluid.papers.paganini.joining import BIN, MIDDLE, STAGE
+from pi2_fluid.papers.words import quantity_text, share_text
 from pi2_fluid.plot import COLORS
 from pi2_fluid.plot.pairs import draw_fluid
 
@@ -15,25 +16,39 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-    from pi2_fluid.papers.recipe import Measured, Rows
+    from pi2_fluid.papers.recipe import Case, Measured, Rows
 
-__all__ = ["SIZE", "draw_page"]
+__all__ = ["KEY", "SIZE", "draw_page"]
 
 #: Of the page (in).
 SIZE: Final = (9.4, 6.8)
 #: Of the five paths.
 _STYLES: Final = ("-", "--", "-.", ":", (0, (5, 1)))
+_STATED_USE: Final = 0.95  # of the capacity
+#: What the notes say of its lines.
+KEY: Final = (
+    f"Packets: median and range of the runs; of flows {share_text(MIDDLE)} in the band. Dashed: the"
+    " fluid, and rates where stages rest. Percentages: packets marked"
+)
 _LEAST: Final = 0.1  # packets, where the logarithmic axis of the queue ends
 
 
-def draw_page(figure: FigureBase, measured: Measured, stated_queue: float | None = None) -> None:
+def draw_page(
+    figure: FigureBase, measured: Measured, case: Case, stated_queue: float | None = None
+) -> None:
     """Draw rates, price, queue and utilization; and a queue (packets) that the paper states."""
     axes: Any = figure.subplots(2, 2, sharex=True)
     (link,), each = measured.tables["link"], measured.tables["stages"]
     _draw_rates(axes[0][0], measured.tables[""], each)
     _draw_prices(axes[0][1], link, each)
-    _draw_queue(axes[1][0], link, stated_queue)
+    _draw_queue(axes[1][0], link, None if case.changed else stated_queue)
     _draw_utilization(axes[1][1], link)
+    if not case.changed:
+        label = f"stated: {share_text(_STATED_USE)}"
+        axes[1][1].axhline(
+            100.0 * _STATED_USE, color="0.3", linewidth=0.9, linestyle=":", label=label
+        )
+    axes[1][1].legend(loc="lower right")
     for ax in axes.flat:
         ax.grid(visible=True)
         ax.set_xlim(0.0, link["time_s"][-1])
@@ -94,12 +109,10 @@ def _draw_queue(ax: Axes, link: Mapping[str, Any], stated: float | None) -> None
     if stated is not None:
         label = f"stated: around {stated:g}"
         ax.axhline(stated, color="0.3", linewidth=0.9, linestyle=":", label=label)
-    ax.set(ylabel="queue over 20 ms [packets]", ylim=(_LEAST, 2e4))
+    ax.set(ylabel=f"queue over {quantity_text(BIN, 'time')} [packets]", ylim=(_LEAST, 2e4))
     ax.legend(loc="upper left")
 
 
 def _draw_utilization(ax: Axes, link: Mapping[str, Any]) -> None:
     _band(ax, link, "utilization", "", 100.0)
-    ax.axhline(95.0, color="0.3", linewidth=0.9, linestyle=":", label="stated: 95 %")
-    ax.set(ylabel="utilization over 20 ms [%]", ylim=(0, 105))
-    ax.legend(loc="lower right")
+    ax.set(ylabel=f"utilization over {quantity_text(BIN, 'time')} [%]", ylim=(0, 105))

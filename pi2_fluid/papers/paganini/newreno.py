@@ -51,7 +51,7 @@ CLAIMED: Final = 0.125
 #: Packets, of RED's thresholds where a short queue is wanted.
 NARROW: Final = (5.0, 20.0)
 _BIN: Final = 0.1  # s
-_MEAN: Final = 2.0  # s, of the paper's utilization
+MEAN: Final = 2.0  # s, of the paper's utilization
 #: Of the capacity: what the new protocol uses, and what counts as the same or as much less.
 ASKED: Final = 0.95
 NEAR: Final = 0.02
@@ -104,8 +104,8 @@ def runs(
     found["used"] = found.throughput.sum("flows") / found.capacity
     found["waiting"] = found.queue / part
     late = [slice((k + 0.5) * STAGE + _BIN / 2, (k + 1) * STAGE) for k in range(len(FLOWS))]
-    time, used = stretch_means(found, "used", _MEAN)
-    waiting = stretch_means(found, "waiting", _MEAN)[1]
+    time, used = stretch_means(found, "used", MEAN)
+    waiting = stretch_means(found, "waiting", MEAN)[1]
     each = [found.isel(seed=k) for k in range(seeds)]
     return tuple(
         Run(

@@ -13,6 +13,7 @@ from pi2_fluid.papers.paganini.newreno import (
     ASKED,
     CLAIMED,
     FLOWS,
+    MEAN,
     MUCH,
     QUEUES,
     STAGE,
@@ -164,16 +165,16 @@ def _stages(way: str, each: tuple[Run, ...]) -> dict[str, Any]:
 # --- the picture ----------------------------------------------------------------------------
 
 
-def _draw(figure: int, picture: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: int, picture: FigureBase, measured: Measured, _: Case) -> Caption:
     rows, stages = measured.tables[""], measured.tables["stages"]
     axes: Any = picture.subplots(2, 1, sharex=True)
     used, waiting = axes
     _draw_lines(used, rows, stages, "utilization", "", 100.0)
     _draw_lines(waiting, rows, stages, "queue", "_packets", 1.0)
     used.axhline(100.0 * ASKED, color="0.3", linewidth=0.9, linestyle=":", label="new protocol")
-    used.set(ylabel="utilization over 2 s [%]", ylim=(0, 105))
+    used.set(ylabel=f"utilization over {MEAN:g} s [%]", ylim=(0, 105))
     used.legend(loc="lower right", ncols=3, fontsize=8)
-    waiting.set(ylabel="queue over 2 s [packets]\n(square-root scale)", xlabel="time [s]")
+    waiting.set(ylabel=f"queue over {MEAN:g} s [packets]\n(square-root scale)", xlabel="time [s]")
     waiting.set_xlim(0, STAGE * len(FLOWS))
     scale_root(waiting, max(float(row["queue_most_packets"].max()) for row in rows))
     for ax in axes:

@@ -18,6 +18,7 @@ from pi2_fluid.papers.pi2.pairs import (
     run_pair,
 )
 from pi2_fluid.papers.recipe import Case
+from pi2_fluid.papers.words import quantity_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMBINATIONS",
     "COMBINATION_DECISIONS",
+    "LINK_TEXT",
     "Combination",
     "Found",
     "label_combinations",
@@ -40,6 +42,8 @@ __all__ = [
 COMBINATIONS: Final = (*((k, 10 - k) for k in range(11)), (1, 1), (10, 10))
 _CAPACITY, _RTT = 40e6, 0.01
 _SECONDS: Final = 120.0
+#: The link of all of them, as notes say it.
+LINK_TEXT: Final = f"Link {1e-6 * _CAPACITY:g} Mb/s, RTT {quantity_text(_RTT, 'time')}"
 COMBINATION_DECISIONS: Final = (
     "The text does not list the combinations: ten flows divided in every way, 1-1 and 10-10.",
     f"Runs of {_SECONDS:g} s, of which the first third is left out.",

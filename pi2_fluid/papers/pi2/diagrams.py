@@ -119,7 +119,7 @@ _TITLES: Final = {
 }
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     ax: Any = figure.subplots()
     ax.set(xlim=(0, 100), ylim=(-6, 100))
     ax.axis("off")

@@ -21,6 +21,8 @@ import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import stretch_means
 from pi2_fluid.papers.recipe import Case, Measured
 from pi2_fluid.papers.runs import spread
+from pi2_fluid.papers.stages import Stage, first_start, stages_of
+from pi2_fluid.papers.words import quantity_text
 from pi2_fluid.results.runs import uninterrupted
 
 if TYPE_CHECKING:
@@ -30,13 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FINE",
+    "FINE_MEANS",
     "GROWTH",
     "MEAN",
     "STARTS",
     "Both",
-    "Stage",
     "find_peaks",
-    "first_start",
     "line_of",
     "losses",
     "margin_of",
@@ -44,7 +45,6 @@ __all__ = [
     "peak_ratios",
     "peak_rows",
     "run_both",
-    "stages_of",
     "title_of",
     "transients",
     "value_at",
@@ -55,6 +55,8 @@ __all__ = [
 MEAN: Final = 1.0
 #: s: what it gives the peaks of Figure 12 as means over.
 FINE: Final = 0.1
+#: What the pages of transients say of their lines and numbers.
+FINE_MEANS: Final = f"Means over {FINE:g} s; numbers: gain margin of the sampled loop"
 #: A decision on every figure that shows a start-up.
 STARTS: Final = "Flows start within 1 s, 5 s after the queue was made; UDP with the first of them."
 #: Said of each as well: with `Reno(growth="per_ack")` every verdict is the same.
@@ -73,17 +75,6 @@ class Both(NamedTuple):
     scenario: pf.Scenario
     fluid: xarray.Dataset
     packets: xarray.Dataset
-
-
-class Stage(NamedTuple):
-    """A stretch of a scenario in which nothing is scheduled."""
-
-    begin: float
-    """Seconds after the first flow."""
-    flows: tuple[pf.Flows, ...]
-    """The classes that send."""
-    capacity: float
-    """bit/s."""
 
 
 @cache
@@ -107,11 +98,6 @@ def run_both(scenario: pf.Scenario, seeds: int) -> Both:
     return Both(scenario, fluid, packets)
 
 
-def first_start(scenario: pf.Scenario) -> float:
-    """Return when the first flow starts (s), from which pictures count time."""
-    return min(float(flow.start) for flow in scenario.flows)
-
-
 def line_of(name: str) -> str:
     """Return which queue a scenario has, by its name.
 
@@ -126,25 +112,9 @@ def line_of(name: str) -> str:
 # --- stages ---------------------------------------------------------------------------------
 
 
-def stages_of(scenario: pf.Scenario) -> list[Stage]:
-    """Return the stretches between which flows come and go, or the capacity changes."""
-    edges = {float(change.at) for change in scenario.changes}
-    for flow in scenario.flows:
-        edges |= {float(flow.start)} | ({float(flow.stop)} if flow.stop else set())
-    stages, capacity, first = [], float(scenario.link.capacity), first_start(scenario)
-    for begin in sorted(edge for edge in edges if edge < scenario.duration):
-        for change in scenario.changes:
-            if change.at == begin and change.capacity is not None:
-                capacity = float(change.capacity)
-        there = [f for f in scenario.flows if f.start <= begin and not (f.stop and f.stop <= begin)]
-        stages.append(Stage(begin - first, tuple(there), capacity))
-    return stages
-
-
 def title_of(stage: Stage, *, by_capacity: bool = False) -> str:
     """Return when a stage begins, and with what."""
-    count = sum(float(flow.count) for flow in stage.flows)
-    what = f"{1e-6 * stage.capacity:g} Mbit/s" if by_capacity else f"{count:g} flows"
+    what = quantity_text(stage.capacity, "rate") if by_capacity else f"{stage.number:g} flows"
     return f"{stage.begin:g} s: {what}"
 
 

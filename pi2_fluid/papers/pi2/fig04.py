@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pi2_fluid as pf
 from pi2_fluid.laws.aqms.pie import TABLES
-from pi2_fluid.papers.pi2.scene import INTERVAL, PIE, RTT, read_settings
+from pi2_fluid.papers.pi2.scene import FEWEST, INTERVAL, OUTSIDE, PIE, RTT, read_settings
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
 from pi2_fluid.plot import (
     label_curve,
@@ -87,7 +87,7 @@ def _measure(case: Case) -> Measured:
     return Measured({"": rows}, found)
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows = measured.tables[""]
     top, bottom = figure.subplots(2, 1, sharex=True)
     top.set(ylabel="gain margin [dB]", ylim=(-20, 45), xscale="log", xlim=(1e-6, 1))
@@ -100,13 +100,13 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     for ax in (top, bottom):
         ax.grid(visible=True)
         mark_unstable(ax)
-        mark_outside(ax, 0.5, "W < 2" if ax is bottom else "")
+        mark_outside(ax, 2.0 / FEWEST**2, f"W < {FEWEST}" if ax is bottom else "")
     _name_lines(top, rows)
     show_percent(bottom)
     whole = rows[0]  # tune = 1
     return Caption(
         "Fixed gains lose margin at low load; PIE's table does not",
-        note=_note(rows),
+        note=case.as_printed(_below(rows)) + OUTSIDE,
         setting=f"Reno, R = {1e3 * whole['rtt_s']:g} ms, α = {whole['alpha_hz']:g} Hz × tune,"
         f" β = {whole['beta_hz']:g} Hz × tune, T = {1e3 * whole['update_interval_s']:g} ms,"
         " continuous model",
@@ -122,13 +122,13 @@ def _name_lines(ax: Axes, rows: Rows) -> None:
         label_curve(ax, (row["p"][index], level), text, color, side)
 
 
-def _note(rows: Rows) -> str:
+def _below(rows: Rows) -> str:
+    """Return where lines end that leave the frames, as they do with the paper's gains."""
     lowest = rows[0]  # tune = 1
     text = (
         "The fixed gains' lines go on below the frames: tune = 1 ends at"
         f" {lowest['gain_margin_db'][0]:.0f} dB and {lowest['phase_margin_deg'][0]:.0f}°"
         f" (not wrapped) at p = {100 * lowest['p'][0]:.4f} %.\n"
-        "Grey: Reno's window W is below 2 segments there, and the model no description of TCP."
     )
     return text.replace("-", "\N{MINUS SIGN}")
 

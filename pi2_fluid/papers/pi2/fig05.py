@@ -10,6 +10,7 @@ import pi2_fluid as pf
 from pi2_fluid.laws.aqms.pie import TABLES
 from pi2_fluid.papers.pi2.claims.scaling import table_fit
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
+from pi2_fluid.papers.words import share_text
 from pi2_fluid.plot import label_curve, sample_decades
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _measure(_: Case) -> Measured:
     return Measured({"": curves()}, {"mean": mean, "exponent": exponent})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows = measured.tables[""]
     ax = figure.subplots()
     for row, (_, color, dashes, width) in zip(rows, _LINES, strict=True):
@@ -56,11 +57,14 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     label_curve(ax, (2e-5, 1 / 8), "PIE paper (2013)", "#000000", "above")
     label_curve(ax, (2e-2, 0.2), "√(2p)", "#B34700", "right")
     ratio = rows[0]["tune_over_sqrt2p"]
+    drafts, paper = (
+        share_text(min(edge for edge, _ in TABLES[table])) for table in ("ietf_early", "hpsr13")
+    )
     return Caption(
         "PIE's table is a square root in steps",
         note=f"The table of RFC 8033 lies between {ratio.min():.2f} and {ratio.max():.2f}"
         " times √(2p) in this range. The lowest step of the drafts is at\n"
-        "p = 0.1 %, that of the PIE paper at 1 %; above these all tables agree.",
+        f"p = {drafts}, that of the PIE paper at {paper}; above these all tables agree.",
         setting="Factor on both gains over drop probability; both axes logarithmic, base 2",
     )
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pi2_fluid.papers.pi2.experiments import (
+    FINE_MEANS,
     GROWTH,
+    MEAN,
     STARTS,
     Both,
     measure_runs,
@@ -16,6 +18,8 @@ from pi2_fluid.papers.pi2.experiments import (
 )
 from pi2_fluid.papers.pi2.panels import draw_transients, draw_whole, peaks_text, share_legend
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.stages import stages_of
+from pi2_fluid.papers.words import link_text, listed, quantity_text, rtt_text, stages_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -50,23 +54,26 @@ def _use_and_idle(both: Both) -> tuple[FloatArray, FloatArray]:
     return np.round(100.0 * use, 3), 100.0 * idle
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows = measured.tables[""]
     axes = draw_whole(figure, {"": rows}, _BEGINS, highest=0.16, throughput=False)
     share_legend(axes[0, 0], ncols=2)
     few = (rows[0]["time_s"] > _FEW.start) & (rows[0]["time_s"] < _FEW.stop)
     low = 1e3 * float(rows[0]["queue_delay_low_s"][few].min(initial=np.inf))
     use = float(np.median(np.asarray(measured.found["use_of_pi"])))
+    scenario = case.scenarios[_PI]
+    count = stages_of(scenario)[0].number
     return Caption(
-        f"PI without tuning keeps the link full, {use:.1f} % with 10 flows, where the paper saw it"
-        " underused",
-        f"PI with 10 flows: no mean below {low:.0f} ms. Peaks at 0, 50 and 100 s:"
-        f" {peaks_text(measured.tables['peaks'], 1.0)}.",
-        "10:30:50:30:10 Reno flows, 100 Mbit/s, RTT 10 ms; means over 1 s",
+        f"PI without tuning keeps the link full, {use:.1f} % with {count:g} flows, where the paper"
+        " saw it underused",
+        f"PI with {count:g} flows: no mean below {low:.0f} ms. Peaks at"
+        f" {listed(_BEGINS[:3], 'time')}: {peaks_text(measured.tables['peaks'], MEAN)}.",
+        f"{stages_text(scenario)}, {link_text(scenario)}, RTT {rtt_text(scenario)}; means over"
+        f" {quantity_text(MEAN, 'time')}",
     )
 
 
-def _draw_transients(figure: FigureBase, measured: Measured) -> Caption:
+def _draw_transients(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows, lost = measured.tables["transients"], measured.tables["losses"]
     stages = dict.fromkeys(row["stage"] for row in rows)
     columns = {stage: ([row for row in rows if row["stage"] == stage], lost) for stage in stages}
@@ -76,14 +83,18 @@ def _draw_transients(figure: FigureBase, measured: Measured) -> Caption:
     return Caption(
         f"With 10 flows PI has the least margin, and chance lowers its mean delay to {few[0]:.1f}"
         " ms",
-        "Means over 0.1 s; numbers: gain margin of the sampled loop.\nLost with 50 flows under PI2:"
-        f" {fifty[0]:.1f} %, in the fluid {fifty[1]:.1f} %: chance makes Reno's W"
-        " 1.2/\N{SQUARE ROOT}p, not 1.41, and windows are 5.7 where link and queue hold 5.",
+        f"{FINE_MEANS}.\n"
+        + case.as_printed(
+            f"Lost with 50 flows under PI2: {fifty[0]:.1f} %, in the fluid {fifty[1]:.1f} %: chance"
+            " makes Reno's W 1.2/\N{SQUARE ROOT}p, not 1.41, and windows are 5.7 where link and"
+            " queue hold 5."
+        ),
     )
 
 
 RECIPE: Final = Recipe(
     caption="Queue delay of PI, PIE and PI2 with 10:30:50:30:10 Reno flows at 100 Mbit/s and 10 ms",
+    shows="Queue delay of PI, PIE and PI2 while flows come and go",
     kind="fluid and packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 6.4)), "transients": Page(_draw_transients, (10.0, 7.4))},

@@ -11,7 +11,7 @@ import pi2_fluid as pf
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import TABLES
 from pi2_fluid.papers.pi2.claims.scaling import gain_over_pie
-from pi2_fluid.papers.pi2.scene import INTERVAL, PIE, RTT, read_settings
+from pi2_fluid.papers.pi2.scene import FEWEST, INTERVAL, OUTSIDE, PIE, RTT, read_settings
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
 from pi2_fluid.plot import label_curve, mark_outside, mark_unstable, sample_decades, show_percent
 from pi2_fluid.units import format_quantity
@@ -27,10 +27,7 @@ _PI2, _SCALABLE = 2.5, 5.0
 _COLORS: Final = {"reno pie": "#E08A00", "reno pi2": "#00579C", "scal pi": "#009E73"}
 _MARKS: Final = {"reno pie": "s", "reno pi2": "o", "scal pi": "^"}
 _DASHES: Final = {"reno pie": "-.", "reno pi2": "-", "scal pi": "--"}
-_GREY: Final = (
-    "Grey: Reno's window W is below 2 segments there, and the model no description of TCP."
-)
-_NOTE: Final = f"p = p′² for reno, p = p′ for scal.\n{_GREY}"
+_NOTE: Final = f"p = p′² for reno, p = p′ for scal.\n{OUTSIDE}"
 _PER_DECADE: Final = 100
 _MARGINS: Final = ("gain_margin_db", "phase_margin_deg")
 
@@ -127,7 +124,7 @@ def _measure(case: Case) -> Measured:
     return Measured(tables, found)
 
 
-def _draw_printed(figure: FigureBase, measured: Measured) -> Caption:
+def _draw_printed(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows = measured.tables[""]
     top, bottom = figure.subplots(2, 1, sharex=True)
     for row in rows:
@@ -147,7 +144,7 @@ def _draw_printed(figure: FigureBase, measured: Measured) -> Caption:
     )
 
 
-def _draw_sampled(figure: FigureBase, measured: Measured) -> Caption:
+def _draw_sampled(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows = measured.tables["sampled"]
     continuous, sampled = rows[: len(rows) // 2], rows[len(rows) // 2 :]
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2.3, 1))
@@ -177,7 +174,8 @@ def _draw_sampled(figure: FigureBase, measured: Measured) -> Caption:
         f"PI2's ×{_PI2:g} gains: {pi2['continuous_db']:.1f} dB on paper,"
         f" {pi2['sampled_db']:.1f} dB sampled, by rates",
         note="Bold: gain margin as p′ → 0, the smallest, of windows sent over their round-trip"
-        f" time; sent by acknowledgements: {pi2['sampled_by_acks_db']:.1f} dB (reno pi2).\n{_GREY}",
+        f" time; sent by acknowledgements: {pi2['sampled_by_acks_db']:.1f} dB (reno pi2)."
+        f"\n{OUTSIDE}",
         setting=f"{_times(rows)}, {_gains(rows)}",
     )
 
@@ -211,7 +209,7 @@ def _furnish(top: Axes, bottom: Axes, rows: Rows) -> None:
     for ax in (top, bottom):
         ax.grid(visible=True)
         mark_unstable(ax)
-        mark_outside(ax, np.sqrt(0.5), "W < 2" if ax is bottom else "")
+        mark_outside(ax, np.sqrt(2.0) / FEWEST, f"W < {FEWEST}" if ax is bottom else "")
     show_percent(bottom)
     places = {
         "reno pie": (top, "gain_margin_db", 0.0098, "above"),

@@ -7,20 +7,26 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pi2_fluid as pf
-from pi2_fluid.papers.pi2.experiments import GROWTH, STARTS, measure_runs, peak_ratios, value_at
+from pi2_fluid.papers.pi2.experiments import (
+    FINE_MEANS,
+    GROWTH,
+    MEAN,
+    STARTS,
+    measure_runs,
+    peak_ratios,
+    value_at,
+)
 from pi2_fluid.papers.pi2.panels import draw_transients, draw_whole, peaks_text, share_legend
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
+from pi2_fluid.papers.words import flows_text, quantity_text, rate_text, rtt_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 __all__ = ["RECIPE"]
 
-_CASES: Final = {
-    "a": "a) light: 5 Reno flows",
-    "b": "b) heavy: 50 Reno flows",
-    "c": "c) 5 Reno and 2 UDP flows of 6 Mbit/s",
-}
+#: What the paper calls the traffic of each panel.
+_CASES: Final = {"a": "light: ", "b": "heavy: ", "c": ""}
 _BEGINS: Final = (0.0, 25.0, 50.0, 75.0)
 _LATE: Final = (40.0, 99.0)  # s: when all start-ups are over
 
@@ -45,41 +51,54 @@ def _measure(case: Case) -> Measured:
     return Measured(measured.tables, found)
 
 
-def _cases(rows: Sequence[Mapping[str, Any]], *lines: str) -> dict[str, list[Mapping[str, Any]]]:
+def _cases(
+    case: Case, rows: Sequence[Mapping[str, Any]], *lines: str
+) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the rows of each panel, by its title."""
     return {
-        title: [r for r in rows if r["scenario"] in {f"pi2_fig11{case}_{x}" for x in lines}]
-        for case, title in _CASES.items()
+        _title(case, part): [
+            row for row in rows if row["scenario"] in {f"pi2_fig11{part}_{line}" for line in lines}
+        ]
+        for part in _CASES
     }
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
-    cases = _cases(measured.tables[""], "pie", "pi2")
+def _title(case: Case, part: str) -> str:
+    flows = flows_text(case.scenarios[f"pi2_fig11{part}_pi2"], rated=True)
+    return f"{part}) {case.as_printed(_CASES[part])}{flows}"
+
+
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
+    cases = _cases(case, measured.tables[""], "pie", "pi2")
     axes = draw_whole(figure, cases, _BEGINS, highest=0.75)
     share_legend(axes[0, 0])
     share_legend(axes[-1, -1], ("pie", "pi2"), kinds=False, loc="lower right", ncols=2)
-    peaks = _cases(measured.tables["peaks"], "pie", "pi2")
-    said = "; ".join(f"{title[:2]} {peaks_text(rows, 1.0)}" for title, rows in peaks.items())
+    peaks = _cases(case, measured.tables["peaks"], "pie", "pi2")
+    said = "; ".join(f"{title[:2]} {peaks_text(rows, MEAN)}" for title, rows in peaks.items())
+    every = case.scenarios.values()
     return Caption(
         "With 5 flows PI2 overshoots less than PIE; with 50, or against UDP, its cap of 25 %"
         " makes its queue last",
-        f"10 Mbit/s, RTT 100 ms; means over 1 s. Peaks at the start: {said}.",
+        f"{rate_text(*every)}, RTT {rtt_text(*every)}; means over {quantity_text(MEAN, 'time')}."
+        f" Peaks at the start: {said}.",
     )
 
 
-def _draw_transients(figure: FigureBase, measured: Measured) -> Caption:
+def _draw_transients(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     lines = ("pie", "pi2", "uncapped")
-    tables = [_cases(measured.tables[table], *lines) for table in ("transients", "losses")]
-    columns = {title: (tables[0][title], tables[1][title]) for title in _CASES.values()}
+    tables = [_cases(case, measured.tables[table], *lines) for table in ("transients", "losses")]
+    columns = {title: (tables[0][title], tables[1][title]) for title in tables[0]}
     axes = draw_transients(figure, columns, highest=1.2, most=0.6)
     axes[-1, 0].annotate(
-        "a) stays far below the cap", (0.5, 0.5), xycoords="axes fraction", ha="center"
-    )
-    peaks = _cases(measured.tables["peaks"], *lines)
+        case.as_printed("a) stays far below the cap"),
+        (0.5, 0.5), xycoords="axes fraction", ha="center",
+    )  # fmt: skip
+    peaks = _cases(case, measured.tables["peaks"], *lines)
     medians = {
         row["scenario"].removeprefix("pi2_fig11"): 1e3 * row["peak_s"]
         for rows in peaks.values()
         for row in rows
-        if row["mean_over_s"] == 1.0
+        if row["mean_over_s"] == MEAN
     }
     whole = {row["scenario"]: row for row in measured.tables[""]}
     lost = {row["scenario"]: row for row in measured.tables["losses"]}
@@ -89,21 +108,22 @@ def _draw_transients(figure: FigureBase, measured: Measured) -> Caption:
     )
     stands = 1e3 * value_at(whole["pi2_fig11b_pi2"], "queue_delay_fluid_s", *_LATE)
     said = "; ".join(
-        f"{case}) PIE {medians[f'{case}_pie']:.0f}, PI2 {medians[f'{case}_pi2']:.0f}, without cap"
-        f" {medians[f'{case}_uncapped']:.0f} ms"
-        for case in "bc"
+        f"{part}) PIE {medians[f'{part}_pie']:.0f}, PI2 {medians[f'{part}_pi2']:.0f}, without cap"
+        f" {medians[f'{part}_uncapped']:.0f} ms"
+        for part in "bc"
     )
     return Caption(
         "Without its cap PI2 overshoots less than PIE in each traffic",
-        f"Means over 0.1 s; numbers: gain margin of the sampled loop. Peaks of means over 1 s:"
+        f"{FINE_MEANS}. Peaks of means over {quantity_text(MEAN, 'time')}:"
         f" {said}.\nPIE's packets lose b) {needed[0]:.0f}, c) {needed[1]:.0f} %, its fluid"
-        f" {wanted[0]:.0f} and {wanted[1]:.0f}: the fluid has no timeouts. That of PI2 stops at"
-        f" 25 %, and stands at {stands:.0f} ms.",
+        f" {wanted[0]:.0f} and {wanted[1]:.0f}: the fluid has no timeouts."
+        + case.as_printed(f" That of PI2 stops at 25 %, and stands at {stands:.0f} ms."),
     )
 
 
 RECIPE: Final = Recipe(
     caption="Queue delay and throughput under PIE and PI2: 5 flows, 50 flows, 5 flows and UDP",
+    shows="Queue delay and throughput under PIE and PI2, without and with UDP",
     kind="fluid and packets",
     measure=_measure,
     pages={"": Page(_draw, (10.0, 6.4)), "transients": Page(_draw_transients, (10.0, 7.8))},

@@ -11,6 +11,7 @@ import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import stretch_means
 from pi2_fluid.papers.pi2.experiments import (
     FINE,
+    FINE_MEANS,
     GROWTH,
     MEAN,
     STARTS,
@@ -20,6 +21,14 @@ from pi2_fluid.papers.pi2.experiments import (
 )
 from pi2_fluid.papers.pi2.panels import LINE_COLORS, draw_transients, draw_whole, share_legend
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.words import (
+    flows_text,
+    link_text,
+    quantity_text,
+    rtt_text,
+    share_text,
+    target_text,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +42,7 @@ _PIE, _PI2 = "pi2_fig12_pie", "pi2_fig12_pi2"
 _BEGINS: Final = (0.0, 50.0, 100.0)
 #: Highest mean over 100 ms after the fall (s), as the paper gives it.
 STATED: Final = {"pie": 0.510, "pi2": 0.250}
+_BESIDE: Final = _BEGINS[1] - 3.0  # s: where peaks are drawn, before the curve rises
 _HIGH: Final = 0.100  # s: what the paper calls a further peak
 _VISIBLE: Final = 1.25  # times what comes later: as far as what is alike may differ
 _BACK: Final = 10.0  # s: within which the flows have filled the capacity that came back
@@ -103,7 +113,7 @@ def _between(both: Both, width: float, begin: float, end: float) -> FloatArray:
     return result
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows = measured.tables[""]
     axes = draw_whole(figure, {"": rows}, _BEGINS, highest=0.6)
     fall = {
@@ -113,9 +123,17 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     }
     for ax, (line, peak) in zip(axes[:, 0], fall.items(), strict=False):
         _mark_peak(ax, line, peak)
+        if not case.changed:
+            _mark_stated(ax, line)
     (bound,) = measured.tables["bound"]
     least, empty = 1e3 * bound["least_peak_s"], 1e3 * bound["with_empty_queue_s"]
-    _mark_bound(axes[1, 0], least, "full link, 20 ms of queue, 25 % dropped from the first instant")
+    scenario = case.scenarios[_PI2]
+    queue: Any = scenario.aqm
+    _mark_bound(
+        axes[1, 0], least,
+        f"full link, {target_text(scenario)} of queue, {share_text(float(queue.limit) ** 2)}"
+        " dropped from the first instant",
+    )  # fmt: skip
     _mark_bound(axes[1, 0], empty, "the same with an empty queue")
     share_legend(axes[0, 0], ncols=2)
     share_legend(axes[-1, 0], ("pie", "pi2"), kinds=False, loc="center", ncols=2)
@@ -123,23 +141,28 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         f"After the fall PIE peaks at {1e3 * fall['pie']['peak_s']:.0f} ms (stated"
         f" {1e3 * STATED['pie']:.0f}), PI2 at {1e3 * fall['pi2']['peak_s']:.0f} (stated"
         f" {1e3 * STATED['pi2']:.0f}): a full link and 20 ms of queue leave {least:.0f} at least",
-        "Dots: highest mean over 0.1 s, median and range; crosses: as stated. Curves are means over"
-        " 1 s.",
-        "100:20:100 Mbit/s, RTT 100 ms, 20 Reno flows",
+        f"Dots: highest mean over {FINE:g} s, median and range"
+        f"{case.as_printed('; crosses: as stated')}. Curves are means over"
+        f" {quantity_text(MEAN, 'time')}.",
+        f"{link_text(scenario)}, RTT {rtt_text(scenario)}, {flows_text(scenario)}",
     )
 
 
 def _mark_peak(ax: Axes, line: str, peak: Mapping[str, Any]) -> None:
-    """Draw median and range of the peaks, which means over 1 s smooth away, and what is stated."""
+    """Draw median and range of the peaks, which means over 1 s smooth away."""
     low, middle, high = (1e3 * float(peak[f"peak{which}_s"]) for which in ("_low", "", "_high"))
-    at = _BEGINS[1] - 3.0  # beside the curve
     ax.errorbar(
-        [at], [middle], [[middle - low], [high - middle]], color=LINE_COLORS[line], marker="o",
+        [_BESIDE], [middle], [[middle - low], [high - middle]], color=LINE_COLORS[line], marker="o",
         markersize=3.5, capsize=2.5, linewidth=1.1,
     )  # fmt: skip
-    ax.plot([at], [1e3 * STATED[line]], color="black", marker="x", markersize=6, linestyle="")
+
+
+def _mark_stated(ax: Axes, line: str) -> None:
+    """Draw the peak that the paper states."""
+    level = 1e3 * STATED[line]
+    ax.plot([_BESIDE], [level], color="black", marker="x", markersize=6, linestyle="")
     ax.annotate(
-        f"stated {1e3 * STATED[line]:.0f} ms", (at, 1e3 * STATED[line]), (-6, 0), ha="right",
+        f"stated {level:.0f} ms", (_BESIDE, level), (-6, 0), ha="right",
         va="center", fontsize=8, textcoords="offset points",
     )  # fmt: skip
 
@@ -153,7 +176,7 @@ def _mark_bound(ax: Axes, least: float, text: str) -> None:
     )  # fmt: skip
 
 
-def _draw_transients(figure: FigureBase, measured: Measured) -> Caption:
+def _draw_transients(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows, lost = measured.tables["transients"], measured.tables["losses"]
     stages = dict.fromkeys(row["stage"] for row in rows)
     columns = {stage: ([row for row in rows if row["stage"] == stage], lost) for stage in stages}
@@ -165,7 +188,7 @@ def _draw_transients(figure: FigureBase, measured: Measured) -> Caption:
     ]
     return Caption(
         "Within the round trip after the fall neither queue can do much: the drops are felt later",
-        "Means over 0.1 s; numbers: gain margin of the sampled loop, by rates; where it is negative"
+        f"{FINE_MEANS}, by rates; where it is negative"
         f" the fluid cycles.\nThe fluid peaks at {' and '.join(peaks)} ms: its windows send at W/R,"
         " less as soon as the queue grows; packets go on with the acknowledgements on their way.",
     )
@@ -173,6 +196,7 @@ def _draw_transients(figure: FigureBase, measured: Measured) -> Caption:
 
 RECIPE: Final = Recipe(
     caption="Queue delay under PIE and PI2 while the capacity is 100, 20 and 100 Mbit/s",
+    shows="Queue delay under PIE and PI2 while the capacity falls and comes back",
     kind="fluid and packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 6.4)), "transients": Page(_draw_transients, (10.0, 6.4))},

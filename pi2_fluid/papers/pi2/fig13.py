@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pi2_fluid.papers.pi2.experiments import GROWTH, STARTS, measure_runs, peak_ratios, value_at
+from pi2_fluid.papers.pi2.experiments import (
+    FINE_MEANS,
+    GROWTH,
+    MEAN,
+    STARTS,
+    measure_runs,
+    peak_ratios,
+    value_at,
+)
 from pi2_fluid.papers.pi2.panels import draw_transients, draw_whole, peaks_text, share_legend
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.words import link_text, listed, quantity_text, rtt_text, stages_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -25,18 +34,20 @@ def _measure(case: Case) -> Measured:
     return Measured(measured.tables, found)
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     axes = draw_whole(figure, {"": measured.tables[""]}, _BEGINS, highest=0.75)
     share_legend(axes[0, 0], ncols=2)
     share_legend(axes[-1, 0], ("pie", "pi2"), kinds=False, loc="lower right", ncols=2)
+    scenario = case.scenarios[_PI2]
     return Caption(
         "When flows are added PI2 overshoots less than PIE",
-        f"Peaks at 0, 50 and 100 s: {peaks_text(measured.tables['peaks'], 1.0)}.",
-        "10:30:50:30:10 Reno flows, 10 Mbit/s, RTT 100 ms; means over 1 s",
+        f"Peaks at {listed(_BEGINS[:3], 'time')}: {peaks_text(measured.tables['peaks'], MEAN)}.",
+        f"{stages_text(scenario)}, {link_text(scenario)}, RTT {rtt_text(scenario)}; means over"
+        f" {quantity_text(MEAN, 'time')}",
     )
 
 
-def _draw_transients(figure: FigureBase, measured: Measured) -> Caption:
+def _draw_transients(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows, lost = measured.tables["transients"], measured.tables["losses"]
     stages = dict.fromkeys(row["stage"] for row in rows)
     columns = {stage: ([row for row in rows if row["stage"] == stage], lost) for stage in stages}
@@ -46,14 +57,17 @@ def _draw_transients(figure: FigureBase, measured: Measured) -> Caption:
     return Caption(
         f"With 50 flows packets lose {needed[0]:.0f} %, the fluid {needed[1]:.0f} %: timeouts slow"
         " down flows of 2 segments",
-        "Means over 0.1 s; numbers: gain margin of the sampled loop.\nPI2 of 2016 gives"
-        f" 25 % at most, so that its fluid stands at {delay:.0f} ms with 50 flows; the slow start"
-        " of a fluid overshoots further.",
+        f"{FINE_MEANS}.\n"
+        + case.as_printed(
+            f"PI2 of 2016 gives 25 % at most, so that its fluid stands at {delay:.0f} ms with 50"
+            " flows; the slow start of a fluid overshoots further."
+        ),
     )
 
 
 RECIPE: Final = Recipe(
     caption="Queue delay under PIE and PI2 with 10:30:50:30:10 Reno flows at 10 Mbit/s and 100 ms",
+    shows="Queue delay under PIE and PI2 while flows come and go",
     kind="fluid and packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 6.4)), "transients": Page(_draw_transients, (10.0, 6.4))},

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import delay_distribution
 from pi2_fluid.papers.pi2.experiments import (
     GROWTH,
     STARTS,
     Both,
-    first_start,
     line_of,
     run_both,
 )
 from pi2_fluid.papers.pi2.panels import LINE_COLORS, NAMES
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.papers.runs import spread
+from pi2_fluid.papers.stages import first_start
+from pi2_fluid.papers.words import flows_text, rate_text, rtt_text, target_text
 from pi2_fluid.plot import draw_runs
 
 if TYPE_CHECKING:
@@ -29,21 +31,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RECIPE", "level", "share_below"]
 
-#: The scenarios of each panel, from left to right and from top to bottom, as in the paper.
-_PANELS: Final = {
-    "a) 20 Reno flows, target 5 ms": ("pi2_fig14a_5ms_pie", "pi2_fig14a_5ms_pi2"),
-    "b) 5 Reno and 2 UDP flows, target 5 ms": (
-        "pi2_fig14b_5ms_pie",
-        "pi2_fig14b_5ms_pi2",
-        "pi2_fig14b_5ms_uncapped",
-    ),
-    "a) 20 Reno flows, target 20 ms": ("pi2_fig14a_20ms_pie", "pi2_fig14a_20ms_pi2"),
-    "b) 5 Reno and 2 UDP flows, target 20 ms": (
-        "pi2_fig11c_pie",
-        "pi2_fig11c_pi2",
-        "pi2_fig11c_uncapped",
-    ),
-}
+#: Letter and scenarios of each panel, from left to right and from top to bottom, as in the paper.
+_PANELS: Final = (
+    ("a", ("pi2_fig14a_5ms_pie", "pi2_fig14a_5ms_pi2")),
+    ("b", ("pi2_fig14b_5ms_pie", "pi2_fig14b_5ms_pi2", "pi2_fig14b_5ms_uncapped")),
+    ("a", ("pi2_fig14a_20ms_pie", "pi2_fig14a_20ms_pi2")),
+    ("b", ("pi2_fig11c_pie", "pi2_fig11c_pi2", "pi2_fig11c_uncapped")),
+)
 #: Which scenarios' medians a statement compares.
 _COMPARED: Final = {
     "a_5ms": ("pi2_fig14a_5ms_pi2", "pi2_fig14a_5ms_pie"),
@@ -58,10 +52,18 @@ _SHOWN: Final = 0.06  # s
 
 def _measure(case: Case) -> Measured:
     runs = {name: run_both(scenario, case.seeds) for name, scenario in case.scenarios.items()}
-    rows = [_curve(panel, name, runs[name]) for panel, names in _PANELS.items() for name in names]
+    rows = [
+        _curve(f"{letter}) {_panel_text(case.scenarios[name])}", name, runs[name])
+        for letter, names in _PANELS
+        for name in names
+    ]
     medians = {name: _medians(both) for name, both in runs.items()}
     found = {key: medians[above] / medians[below] for key, (above, below) in _COMPARED.items()}
     return Measured({"": rows}, found)
+
+
+def _panel_text(scenario: pf.Scenario) -> str:
+    return f"{flows_text(scenario)}, target {target_text(scenario)}"
 
 
 def _curve(panel: str, name: str, both: Both) -> dict[str, Any]:
@@ -93,11 +95,11 @@ def _medians(both: Both) -> FloatArray:
     return np.array([np.interp(0.5, run, delays) for run in below])
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows = measured.tables[""]
     axes: Any = figure.subplots(2, 2, sharex=True, sharey=True)
-    for ax, panel in zip(axes.flat, _PANELS, strict=True):
-        _draw_panel(ax, panel, [row for row in rows if row["panel"] == panel])
+    for ax, (_, names) in zip(axes.flat, _PANELS, strict=True):
+        _draw_panel(ax, [row for row in rows if row["scenario"] in names])
     for ax in axes[:, 0]:
         ax.set_ylabel("part of packets below [%]")
     for ax in axes[1]:
@@ -112,17 +114,24 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         )
         for line in ("pie", "pi2", "uncapped")
     }
+    every = case.scenarios.values()
     stuck = max(1e3 * float(row["mean_delay_fluid_s"]) for row in rows)
     return Caption(
         "PIE and PI2 spread the delay alike; at 5 ms against UDP only without cap",
-        "10 Mbit/s, RTT 100 ms; median and range. b) Below the targets are"
+        f"{rate_text(*every)}, RTT {rtt_text(*every)}; median and range. b) Below the targets are"
         f" {below['pie']} % of PIE's packets, {below['pi2']} % of PI2's,"
-        f" {below['uncapped']} % without cap.\nThe fluid rests: at the target (triangles), in b)"
-        f" with PI2's cap at {stuck:.0f} ms, off the axis; without timeouts 25 % are too little.",
+        f" {below['uncapped']} % without cap.\n"
+        + (
+            case.as_printed(
+                f"The fluid rests: at the target (triangles), in b) with PI2's cap at {stuck:.0f}"
+                " ms, off the axis; without timeouts 25 % are too little."
+            )
+            or "Triangles: mean delay of the fluid."
+        ),
     )
 
 
-def _draw_panel(ax: Axes, panel: str, rows: Sequence[Mapping[str, Any]]) -> None:
+def _draw_panel(ax: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         color = LINE_COLORS[row["line"]]
         runs = np.array([row[f"below{which}"] for which in ("_low", "", "_high")])
@@ -136,7 +145,7 @@ def _draw_panel(ax: Axes, panel: str, rows: Sequence[Mapping[str, Any]]) -> None
             ax.plot([rest], [1.5], color=color, marker="^", markersize=5, linestyle="", zorder=5)
     ax.axvline(1e3 * rows[0]["target_s"], color="0.6", linewidth=0.8, zorder=1)
     ax.set(xlim=(0.0, 1e3 * _SHOWN), ylim=(0.0, 101.0))
-    ax.set_title(panel, fontsize=9.5)
+    ax.set_title(rows[0]["panel"], fontsize=9.5)
     ax.grid(visible=True)
 
 
@@ -154,10 +163,11 @@ def share_below(row: Mapping[str, Any], delay: float) -> float:
 RECIPE: Final = Recipe(
     caption="Distribution of the queue delay under PIE and PI2, targets 5 and 20 ms, with and"
     " without UDP",
+    shows="Distribution of the queue delay under PIE and PI2, with and without UDP",
     kind="fluid and packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 6.6))},
-    scenarios=shipped(*(name for names in _PANELS.values() for name in names)),
+    scenarios=shipped(*(name for _, names in _PANELS for name in names)),
     decisions=(
         STARTS,
         GROWTH,

@@ -10,6 +10,7 @@ import pi2_fluid as pf
 from pi2_fluid.papers.pi2 import more_balances
 from pi2_fluid.papers.pi2.grid import (
     GRID_DECISIONS,
+    LIMIT_TEXT,
     points_of,
     scenarios,
     tables_of,
@@ -55,7 +56,7 @@ def _scenarios() -> dict[str, pf.Scenario]:
     return {**scenarios(), **more_balances.scenarios()}
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows = measured.tables[""]
     axes = draw_panels(
         figure, rows, ("ratio", "ratio_low", "ratio_high"), "rate of non-ECN / ECN flow"
@@ -69,8 +70,8 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         f"A DCTCP flow has {pie:.0f} times the rate of a Cubic flow under PIE, and"
         f" {1.0 / pi2:.1f} times under PI2",
         note="One flow of each kind. Marks: medians of the seeds; bars: their range. Grey: more"
-        " than 1 MB of bandwidth times RTT, where the testbed had its limit. Geometric means, of"
-        " PI2 without the grey.",
+        f" than {LIMIT_TEXT} of bandwidth times RTT, where the testbed had its limit."
+        + case.as_printed(" Geometric means, of PI2 without the grey."),
     )
 
 
@@ -80,7 +81,11 @@ RECIPE: Final = Recipe(
     measure=_measure,
     pages={
         "": Page(_draw, (10.0, 6.0)),
-        "more": Page(more_balances.draw, (10.0, 7.0)),
+        "more": Page(
+            more_balances.draw,
+            (10.0, 7.0),
+            "Rate of a Cubic or Reno flow over that of a DCTCP flow, over links and RTTs",
+        ),
     },
     scenarios=_scenarios,
     changeable=CHANGEABLE,

@@ -9,6 +9,7 @@ import numpy as np
 from pi2_fluid.papers.pi2.grid import (
     CAPACITIES,
     GRID_DECISIONS,
+    LIMIT_TEXT,
     points_of,
     scenarios,
     tables_of,
@@ -53,7 +54,7 @@ def _measure(case: Case) -> Measured:
     return Measured({**tables, "": rows}, result)
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows = measured.tables[""]
     columns = ("delay_mean_s", "delay_mean_s", "delay_p99_s")
     axes = draw_panels(figure, rows, columns, "queue delay [ms]", 1e3)
@@ -66,7 +67,8 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         f"Cubic and DCTCP wait for {pie:.1f} ms under PIE and {pi2:.1f} under PI2; at"
         f" {CAPACITIES[0]} Mb/s P99 is {more:.0f} % higher under PIE, but beside ECN-Cubic only",
         note="One flow of each kind. Marks: mean delay of the packets; bars: up to P99. Medians of"
-        " the seeds. Dashes: the target. Grey: more than 1 MB of bandwidth times RTT.",
+        " the seeds. Dashes: the target. Grey: more than"
+        f" {LIMIT_TEXT} of bandwidth times RTT.",
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from pi2_fluid.papers.pi2.grid import (
     CAPACITIES,
     GRID_DECISIONS,
+    LIMIT_TEXT,
     points_of,
     scenarios,
     tables_of,
@@ -51,7 +52,7 @@ def _measure(case: Case) -> Measured:
     return Measured(tables_of(points, _signals), {"square": geometric_mean(squares)})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows = measured.tables[""]
     axes: Any = figure.subplots(len(QUEUES), len(PAIRS), sharex=True, sharey=True)
     for row_axes, (queue, name) in zip(axes, QUEUES.items(), strict=True):
@@ -76,8 +77,8 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         "PIE signals both kinds alike; PI2 drops Cubic's packets as the square of half of DCTCP's"
         f" probability, times {square:.1f} in the means at {CAPACITIES[0]} Mb/s",
         note="One flow of each kind. Marks: mean; bars: P25 to P99 of seconds. Medians of the"
-        f" seeds. Bars that reach below {100.0 * _LOWEST:g} % are cut off. Grey: more than 1 MB of"
-        " bandwidth times RTT.",
+        f" seeds. Bars that reach below {100.0 * _LOWEST:g} % are cut off. Grey: more than"
+        f" {LIMIT_TEXT} of bandwidth times RTT.",
     )
 
 

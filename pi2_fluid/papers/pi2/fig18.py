@@ -8,6 +8,7 @@ import numpy as np
 
 from pi2_fluid.papers.pi2.grid import (
     GRID_DECISIONS,
+    LIMIT_TEXT,
     points_of,
     scenarios,
     tables_of,
@@ -34,7 +35,7 @@ def _measure(case: Case) -> Measured:
     return Measured(tables_of(points, _uses), {"use": 100.0 * np.min(means, axis=0)})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     columns = ("use_mean", "use_p1", "use_p99")
     draw_panels(figure, measured.tables[""], columns, "use of the link [%]", 100.0, "lower left")
     least = float(np.median(np.asarray(measured.found["use"])))
@@ -42,7 +43,7 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         f"The link is nearly full at every capacity and RTT: {least:.0f} % in the mean at least, up"
         " to 1 MB of bandwidth times RTT",
         note="One flow of each kind. Marks: mean use of the link; bars: P1 to P99 of seconds."
-        " Medians of the seeds. Grey: more than 1 MB of bandwidth times RTT.",
+        f" Medians of the seeds. Grey: more than {LIMIT_TEXT} of bandwidth times RTT.",
     )
 
 

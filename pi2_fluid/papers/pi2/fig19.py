@@ -8,6 +8,7 @@ import numpy as np
 
 from pi2_fluid.papers.pi2.combinations import (
     COMBINATION_DECISIONS,
+    LINK_TEXT,
     label_combinations,
     mean_over,
     runs_of,
@@ -62,7 +63,7 @@ def _measure(case: Case) -> Measured:
     return Measured({"": middle, "runs": single}, found)
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows = measured.tables[""]
     axes: Any = figure.subplots(len(QUEUES), 1, sharex=True, sharey=True)
     for ax, (queue, name) in zip(axes, QUEUES.items(), strict=True):
@@ -83,8 +84,9 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     return Caption(
         f"However many flows there are, a Cubic flow has about {pi2:.2f} of a DCTCP flow's rate"
         f" under PI2, and {pie:.2f} under PIE",
-        note="Link 40 Mb/s, RTT 10 ms. Marks: medians of the seeds; bars: their range, where it is"
-        " wider than the mark. Numbers: geometric means over the combinations.",
+        note=f"{LINK_TEXT}. Marks: medians of the seeds; bars: their range, where it is"
+        " wider than the mark."
+        + case.as_printed(" Numbers: geometric means over the combinations."),
     )
 
 

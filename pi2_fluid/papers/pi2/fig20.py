@@ -9,6 +9,7 @@ import numpy as np
 from pi2_fluid.papers.pi2.combinations import (
     COMBINATION_DECISIONS,
     COMBINATIONS,
+    LINK_TEXT,
     label_combinations,
     runs_of,
     scenarios,
@@ -18,6 +19,7 @@ from pi2_fluid.papers.pi2.grid_axes import LEGEND
 from pi2_fluid.papers.pi2.more_balances import label_ratios
 from pi2_fluid.papers.pi2.pairs import CHANGEABLE, PAIRS, QUEUES, STYLES
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.papers.words import quantity_text
 from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
@@ -64,7 +66,8 @@ def _measure(case: Case) -> Measured:
     classic, scalable = (
         np.mean([_levels(shares_of(point, kind))[0] for point in mixed], axis=0) for kind in (0, 1)
     )
-    return Measured({"": middle, "runs": single}, {"classic": classic, "scalable": scalable})
+    found = {"classic": classic, "scalable": scalable, "block_s": points[0].runs.block}
+    return Measured({"": middle, "runs": single}, found)
 
 
 def _columns(counts: FloatArray, levels: FloatArray) -> dict[str, FloatArray]:
@@ -73,7 +76,7 @@ def _columns(counts: FloatArray, levels: FloatArray) -> dict[str, FloatArray]:
     return {"cubic": counts[:, 0], "other": counts[:, 1], **rates}
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows = measured.tables[""]
     counts = list(COMBINATIONS)
     axes: Any = figure.subplots(len(QUEUES), len(PAIRS), sharex=True, sharey=True)
@@ -91,11 +94,13 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     classic, scalable = (
         float(np.median(np.asarray(measured.found[key]))) for key in ("classic", "scalable")
     )
+    block = float(np.asarray(measured.found["block_s"]))
     return Caption(
         f"However many flows there are, under PI2 one of Cubic has {classic:.2f} and one of DCTCP"
         f" {scalable:.2f} of the fair rate",
-        note="Link 40 Mb/s, RTT 10 ms. Marks: mean; bars: P1 to P99 of all flows of the kind over"
-        f" blocks of 2 s. Medians of the seeds. Bars that reach below {_LOWEST:g} are cut off.",
+        note=f"{LINK_TEXT}. Marks: mean; bars: P1 to P99 of all flows of the kind over"
+        f" blocks of {quantity_text(block, 'time')}. Medians of the seeds. Bars that reach below"
+        f" {_LOWEST:g} are cut off.",
     )
 
 

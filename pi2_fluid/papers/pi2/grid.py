@@ -18,6 +18,7 @@ from pi2_fluid.papers.pi2.pairs import (
 )
 from pi2_fluid.papers.recipe import Case, Rows
 from pi2_fluid.papers.runs import spread
+from pi2_fluid.papers.words import quantity_text
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
@@ -26,6 +27,7 @@ __all__ = [
     "BDP_LIMIT",
     "CAPACITIES",
     "GRID_DECISIONS",
+    "LIMIT_TEXT",
     "RTTS",
     "Found",
     "Point",
@@ -42,6 +44,7 @@ RTTS: Final = (5, 10, 20, 50, 100)
 _QUICK: Final = {(capacity, rtt) for capacity in (4, 40, 200) for rtt in (5, 20, 100)}
 #: Bandwidth times round-trip time (bit), to which the testbed's kernel was limited.
 BDP_LIMIT: Final = 8e6
+LIMIT_TEXT: Final = quantity_text(BDP_LIMIT / 8.0, "size")
 GRID_DECISIONS: Final = (
     (
         "The text names links of 4 and 200 Mb/s; the steps between them, and the round-trip times,"

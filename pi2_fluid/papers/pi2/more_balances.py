@@ -14,6 +14,7 @@ from pi2_fluid.papers.pi2.grid_axes import LEGEND, Grid, draw_points, label_grid
 from pi2_fluid.papers.pi2.pairs import pair_scenario, run_pair
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Rows
 from pi2_fluid.papers.runs import spread
+from pi2_fluid.papers.words import share_text
 from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _CAPACITIES: Final = (4, 12, 40, 120)
 _RTTS: Final = (5, 20, 100)
 _GRID: Final = Grid(_CAPACITIES, _RTTS)
 _QUICK: Final = (4, 40)  # Mbit/s
+_MARK_LIMIT: Final = 0.1  # of PIE as in Linux
 _APART: Final = 1.25  # ratio of the two halves, from which a run is called unsettled
 
 
@@ -42,10 +44,10 @@ class _Line(NamedTuple):
 def _lines() -> dict[str, _Line]:
     pie, coupled = (pf.named_scenario(f"pi2_coexistence_{name}").aqm for name in ("pie", "coupled"))
     rfc, linux = pf.Dctcp(variant="rfc8257"), pf.Dctcp()
-    marks: Any = {"mark_limit": 0.1}
+    marks: Any = {"mark_limit": _MARK_LIMIT}
     return {
         "pie": _Line(
-            "PIE that marks up to 10 %",
+            f"PIE that marks up to {share_text(_MARK_LIMIT)}",
             dataclasses.replace(pie, **marks),
             rfc,
             {"color": COLORS[2], "marker": "s"},
@@ -131,11 +133,11 @@ def _at_rest(scenario: pf.Scenario) -> float:
     return float(rest.rate[0] / rest.rate[1])
 
 
-def draw(figure: FigureBase, measured: Measured) -> Caption:
+def draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     """Draw the page, and return its words."""
     rows = measured.tables["more"]
     axes: Any = figure.subplots(len(CLASSIC), 1, sharex=True)
-    for ax, (classic, (name, _)) in zip(axes, CLASSIC.items(), strict=True):
+    for ax, (classic, (name, *_sender)) in zip(axes, CLASSIC.items(), strict=True):
         _draw_balance(ax, [row for row in rows if row["classic"] == classic])
         ax.set(yscale="log", ylim=(0.02, 40.0))
         ax.set_ylabel(f"{name} / DCTCP\nrate of a flow")

@@ -140,6 +140,8 @@ class Runs(NamedTuple):
     """Segments of each flow in each block of seconds over the mean of all, (seeds, block, flow)."""
     owners: tuple[int, ...]
     """Index of the class of each flow."""
+    block: float
+    """How long a block is (s)."""
 
     @property
     def ratio(self) -> FloatArray:
@@ -179,6 +181,7 @@ def run_pair(scenario: pf.Scenario, seeds: int) -> Runs:
         levels_of(rates.sum(axis=2) / bins["capacity"].to_numpy(), (1.0, 99.0)),
         over_fair(blocks["flow_segments"].to_numpy()),
         tuple(int(owner) for owner in runs["flow_class"].to_numpy()),
+        float((runs["block"] - runs["block_start"])[0]),
     )
 
 

@@ -147,7 +147,7 @@ def draw_transients(
             ax.tick_params(labelleft=column == 0, labelbottom=k == len(queues) - 1)
             ax.grid(visible=True)
         axes[0, column].set_title(title, fontsize=9.5)
-        since = "first flow" if rows[0]["stage"].startswith("0 s:") else "change"
+        since = "first flow" if rows[0]["stage"].startswith("0 ") else "change"
         axes[-1, column].set_xlabel(f"s after the {since}")
         axes[0, column].set_xlim(0.0, _end(rows[0]["after_s"]))
     for k, queue in enumerate(queues):

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLASSIC",
+    "FEWEST",
     "INTERVAL",
+    "OUTSIDE",
     "PIE",
     "RTT",
     "TUNED_PI2",
@@ -34,6 +36,12 @@ INTERVAL: Final = 0.032
 PIE: Final = (0.125, 1.25)
 TUNED_PI2: Final = (0.3125, 3.125)
 CLASSIC: Final = pf.Reno()
+#: Segments in a window, below which timeouts rule.
+FEWEST: Final = 2
+#: What is said of loads at which they do.
+OUTSIDE: Final = (
+    f"Grey: Reno's window W is below {FEWEST} segments there, and the model no description of TCP."
+)
 # What a figure of a loop can be made with other values of.
 _DIMENSIONS: Final = {
     "rtt": "time",

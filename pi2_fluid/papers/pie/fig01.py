@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pi2_fluid.papers.pie.stand_in import DECISIONS, NAME, NOTE, axes_below_words, round_trips
+from pi2_fluid.papers.pie.stand_in import DECISIONS, NAME, axes_below_words, note, round_trips
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.plot import COLORS
 
@@ -25,7 +25,7 @@ def _measure(case: Case) -> Measured:
     return Measured({"": [{"time_s": time, "rtt_s": rtt}]})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     (row,) = measured.tables[""]
     ax = axes_below_words(figure, _WORDS)
     ax.plot(row["time_s"] / 60.0, row["rtt_s"], color=COLORS[1], linewidth=0.8)
@@ -34,7 +34,7 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     return Caption(
         "Not reproduced, a measurement. A large buffer without AQM makes round trips of many"
         " seconds",
-        note=NOTE,
+        note=note(case),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pi2_fluid.papers.pie.stand_in import DECISIONS, NAME, NOTE, axes_below_words, round_trips
+from pi2_fluid.papers.pie.stand_in import DECISIONS, NAME, axes_below_words, note, round_trips
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.plot import COLORS
 
@@ -30,16 +30,16 @@ def _measure(case: Case) -> Measured:
     return Measured({"": [{"rtt_from_s": edges[:-1], "rtt_to_s": edges[1:], "pings": counts}]})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     (row,) = measured.tables[""]
     ax = axes_below_words(figure, _WORDS)
     middle = 0.5 * (row["rtt_from_s"] + row["rtt_to_s"])
     ax.bar(middle, row["pings"], 0.9 * _WIDTH, color=COLORS[1])
-    ax.set(xlabel="RTT [s]", ylabel="pings per 0.2 s", xlim=(0.0, 10.0))
+    ax.set(xlabel="RTT [s]", ylabel=f"pings per {_WIDTH:g} s", xlim=(0.0, 10.0))
     return Caption(
         "Not reproduced, a measurement. A large buffer without AQM is empty, full, or anything in"
         " between",
-        note=f"{NOTE} It has no spikes between its two ends.",
+        note=note(case) + case.as_printed(" It has no spikes between its two ends."),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.papers.pie.fig04 import PANELS, SCENARIOS
+from pi2_fluid.papers.pie.fig04 import PANELS, SCENARIOS, panel_title
 from pi2_fluid.papers.pie.simulations import (
     MEAN,
     START,
@@ -15,6 +15,7 @@ from pi2_fluid.papers.pie.simulations import (
     explain_curves,
     instantaneous,
     median_of,
+    path_text,
 )
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.papers.runs import packet_runs
@@ -51,13 +52,14 @@ def _measure(case: Case) -> Measured:
     return Measured({"": rows}, found)
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows = measured.tables[""]
     axes: Any = figure.subplots(len(rows), 1, sharex=True, sharey=True)
+    highest = 1.1e-6 * max(float(each.link.capacity) for each in case.scenarios.values())
     for ax, row in zip(axes, rows, strict=True):
         draw_curve(ax, row, "throughput", "_bit_s", 1e-6, _COLOR)
-        ax.set_title(PANELS[row["panel"]], fontsize=9.5)
-        ax.set(ylabel="throughput [Mbit/s]", xlim=(0.0, end_of(row)), ylim=(0.0, 11.0))
+        ax.set_title(panel_title(case, row["panel"]), fontsize=9.5)
+        ax.set(ylabel="throughput [Mbit/s]", xlim=(0.0, end_of(row)), ylim=(0.0, highest))
         ax.grid(visible=True)
     axes[-1].set_xlabel("time [s]")
     seeds = int(rows[0]["seeds"])
@@ -66,13 +68,16 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     return Caption(
         f"Five flows leave the link idle now and then ({a} Mbit/s), 50 flows and UDP hardly ever"
         f" ({b}, {c})",
-        note=f"10 Mbit/s, RTT 100 ms; the runs of Figure 4; means over {MEAN:g} s. The numbers are"
-        " medians of the seeds over the whole run, start included.",
+        note=f"{path_text(case)}; the runs of Figure 4; means over {MEAN:g} s."
+        + case.as_printed(
+            " The numbers are medians of the seeds over the whole run, start included."
+        ),
     )
 
 
 RECIPE: Final = Recipe(
     caption="Throughput under PIE with 5 TCP flows, 50 TCP flows, 5 TCP and 2 UDP flows",
+    shows="Throughput under PIE, without and with UDP",
     kind="packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 6.4))},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +10,7 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.words import buffer_text, quantity_text
 from pi2_fluid.plot import COLORS
 from pi2_fluid.results.runs import uninterrupted
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RECIPE", "drop_times"]
 
-_BURSTS: Final = {"100ms": "burst of 100 ms", "200ms": "burst of 200 ms"}
-_ALLOWED: Final = {"bare": "no allowance", "allowed": "allowance of 100 ms"}
+_BURSTS: Final = ("100ms", "200ms")
+_ALLOWED: Final = ("bare", "allowed")
 _NAMES: Final = tuple(f"pie_fig06_{burst}_{allowed}" for burst in _BURSTS for allowed in _ALLOWED)
 _STEP: Final = 0.01  # s
 _SHOWN: Final = (0.97, 1.25)  # s
@@ -91,25 +92,56 @@ def _measure(case: Case) -> Measured:
     return Measured({"": [_row(name, run) for name, run in runs.items()]}, found)
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows = measured.tables[""]
     axes: Any = figure.subplots(2, 2, sharex=True, sharey=True)
     for ax, row in zip(axes.T.flat, rows, strict=True):
-        _draw_drops(ax, row)
+        _draw_drops(ax, row, case.scenarios[f"pie_fig06_{row['burst']}_{row['allowance']}"])
     for ax in axes[-1]:
         ax.set_xlabel("simulation time [s]")
     for ax in axes[:, 0]:
-        ax.set_ylabel("drops per 10 ms [packets]")
+        ax.set_ylabel(f"drops per {quantity_text(_STEP, 'time')} [packets]")
     axes[0, 0].legend(loc="upper right")
     return Caption(
         "An allowance of 100 ms lets 100 ms of the burst pass; what is dropped later is dropped"
         " mostly by the full buffer",
-        note="UDP at 25 Mbit/s from 1 s on (grey) into 10 Mbit/s with 200 KB, which 107 ms of the"
-        f" burst fill. Bars: one seed; whiskers: range of {int(rows[0]['seeds'])} seeds.",
+        note=f"{_traffic(list(case.scenarios.values()))}. Bars: one seed; whiskers: range of"
+        f" {int(rows[0]['seeds'])} seeds.",
     )
 
 
-def _draw_drops(ax: Axes, row: Mapping[str, Any]) -> None:
+def _traffic(scenarios: Sequence[pf.Scenario]) -> str:
+    """Return what is sent, and how long it takes to fill the buffer, if the bursts are so long."""
+    scenario = scenarios[0]
+    flow, link = scenario.flows[0], scenario.link
+    sender: Any = flow.sender
+    rate, capacity = float(sender.bitrate), float(link.capacity)
+    said = (
+        f"UDP at {quantity_text(rate, 'rate')} from {quantity_text(float(flow.start), 'time')} on"
+        f" (grey) into {quantity_text(capacity, 'rate')} with {buffer_text(scenario)}"
+    )
+    fills = 8.0 * float(link.buffer) * float(link.packet_size or 0.0)
+    longest = max(map(_burst, scenarios))
+    if fills > (rate - capacity) * longest:
+        return said
+    return f"{said}, which {1e3 * fills / (rate - capacity):.0f} ms of the burst fill"
+
+
+def _burst(scenario: pf.Scenario) -> float:
+    """Return how long the burst is (s)."""
+    flow = scenario.flows[0]
+    return float(flow.stop or scenario.duration) - float(flow.start)
+
+
+def _title(scenario: pf.Scenario) -> str:
+    """Return how long the burst is, and what is allowed."""
+    allowed = float(getattr(scenario.aqm, "burst", None) or 0.0)
+    return f"burst of {quantity_text(_burst(scenario), 'time')}, " + (
+        f"allowance of {quantity_text(allowed, 'time')}" if allowed else "no allowance"
+    )
+
+
+def _draw_drops(ax: Axes, row: Mapping[str, Any], scenario: pf.Scenario) -> None:
     width = 0.9 * _STEP
     shown = (row["time_s"] >= _SHOWN[0]) & (row["time_s"] < _SHOWN[1])
     middle, every, full, low, high = (
@@ -123,7 +155,8 @@ def _draw_drops(ax: Axes, row: Mapping[str, Any]) -> None:
         )
     )
     middle = middle + _STEP / 2
-    ax.axvspan(1.0, 1.0 + 1e-3 * float(row["burst"][:-2]), color="0.92", zorder=0)
+    flow = scenario.flows[0]
+    ax.axvspan(float(flow.start), float(flow.stop or scenario.duration), color="0.92", zorder=0)
     ax.bar(middle, every - full, width, color=_COLOR, label="dropped by PIE", zorder=2)
     ax.bar(
         middle, full, width, bottom=every - full, zorder=2, linewidth=0.6,
@@ -134,16 +167,14 @@ def _draw_drops(ax: Axes, row: Mapping[str, Any]) -> None:
         middle[some], low[some], high[some],
         color="black", linewidth=0.9, zorder=3,
     )  # fmt: skip
-    ax.set_title(
-        f"{_BURSTS[row['burst']]}, {_ALLOWED[row['allowance']]}: {every.sum():.0f} dropped",
-        fontsize=9.5,
-    )
+    ax.set_title(f"{_title(scenario)}: {every.sum():.0f} dropped", fontsize=9.5)
     ax.set(xlim=_SHOWN, ylim=(0.0, _MOST))
     ax.grid(visible=True, axis="y")
 
 
 RECIPE: Final = Recipe(
     caption="Drops over time of UDP bursts of 100 and 200 ms, with and without a burst allowance",
+    shows="Drops over time of UDP bursts, with and without a burst allowance",
     kind="packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 5.8))},

@@ -21,6 +21,8 @@ from pi2_fluid.papers.pie.simulations import (
 )
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.papers.runs import fluid_run, packet_runs
+from pi2_fluid.papers.stages import stages_of
+from pi2_fluid.papers.words import buffer_text, flows_text, quantity_text, rtt_text
 from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ _LEGENDS: Final[dict[str, dict[str, Any]]] = {
     "pie": {"loc": "upper right", "ncols": 3},
 }
 _LINES: Final = {"red": ("RED", COLORS[2]), "pie": ("PIE", COLORS[1])}
-#: Beginning and end of the stages (s): 100, 20 and 100 Mbit/s.
+#: Beginning and end of the stages (s), between which the capacity changes.
 _STAGES: Final = ((0.0, 50.0), (50.0, 100.0), (100.0, 150.0))
 #: In targets: what is "around the equilibrium value".
 _AROUND: Final = 1.5
@@ -113,7 +115,7 @@ def _measure(case: Case) -> Measured:
     return Measured({"": rows, "after": [after]}, found)
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows = measured.tables[""]
     axes: Any = figure.subplots(len(rows), 1, sharex=True, sharey=True)
     for ax, row in zip(axes, rows, strict=True):
@@ -126,19 +128,22 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         explain_curves(
             ax, int(row["seeds"]), color, _LEGENDS[row["line"]], fluid=row["line"] == "pie"
         )
-    for (begin, end), rate in zip(_STAGES, ("100", "20", "100"), strict=True):
-        axes[0].text((begin + end) / 2, 660.0, f"{rate} Mbit/s", ha="center", color="0.25")
+    scenario = case.scenarios["pie_fig07_pie"]
+    for (begin, end), stage in zip(_STAGES, stages_of(scenario), strict=False):
+        rate = quantity_text(stage.capacity, "rate")
+        axes[0].text((begin + end) / 2, 660.0, rate, ha="center", color="0.25")
     axes[-1].set_xlabel("time [s]")
     fast, slow = (median_of(measured, key) for key in ("red_100", "red_20"))
     return Caption(
         f"RED's delay follows the capacity, {fast:.0f} or {slow:.0f} ms; PIE returns to"
         f" {reference:g} ms",
-        note=f"100 TCP flows, RTT 100 ms, buffer 2 MB; means over {MEAN:g} s. Dotted:"
-        f" {reference:g} ms, PIE's reference.",
+        note=f"{flows_text(scenario, 'TCP')}, RTT {rtt_text(scenario)}, buffer"
+        f" {buffer_text(scenario)}; means over {MEAN:g} s. Dotted: {reference:g} ms, PIE's"
+        " reference.",
     )
 
 
-def _draw_after(figure: FigureBase, measured: Measured) -> Caption:
+def _draw_after(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     row = measured.tables[""][1]
     color = _LINES["pie"][1]
     begin = _STAGES[1][0]
@@ -160,13 +165,15 @@ def _draw_after(figure: FigureBase, measured: Measured) -> Caption:
     return Caption(
         f"After the step PIE's queue is below {_AROUND * reference:g} ms in {below:.1f} s, empty,"
         f" and at {reference:g} ms again after {up:.0f} s",
-        note=f"Means over {MEAN:g} s; medians of the seeds. Dotted: the reference; dashed line: 1.5"
-        f" times it, above which such a mean lies for the last time after {last:.0f} s.",
+        note=f"Means over {MEAN:g} s; medians of the seeds. Dotted: the reference; dashed line:"
+        f" {_AROUND:g} times it, above which such a mean lies for the last time after"
+        f" {last:.0f} s.",
     )
 
 
 RECIPE: Final = Recipe(
     caption="Queue delay under RED and PIE while the capacity goes from 100 to 20 Mbit/s and back",
+    shows="Queue delay under RED and PIE while the capacity falls and comes back",
     kind="fluid and packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 6.4)), "after": Page(_draw_after, (9.0, 4.2))},

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+import pi2_fluid as pf
 from pi2_fluid.papers.pie.simulations import (
     MEAN,
     SETTLED,
@@ -15,10 +17,13 @@ from pi2_fluid.papers.pie.simulations import (
     explain_curves,
     instantaneous,
     level,
+    path_text,
     reference_of,
 )
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.papers.runs import fluid_run, packet_runs
+from pi2_fluid.papers.stages import stages_of
+from pi2_fluid.papers.words import buffer_text
 from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
@@ -34,19 +39,24 @@ _LEGENDS: Final[dict[str, dict[str, Any]]] = {
     "pie": {"loc": "upper center", "ncols": 3},
 }
 _LINES: Final = {"red": ("RED", COLORS[2]), "pie": ("PIE", COLORS[1])}
-#: Flows of each stage, and how long it is (s).
+#: Flows of each stage in the paper, and how long it is (s).
 STAGES: Final = (10, 30, 50, 30, 10)
 _LENGTH: Final = 50.0
 
 
-def _levels(runs: xarray.Dataset) -> dict[int, FloatArray]:
+def _levels(runs: xarray.Dataset, counts: Sequence[int]) -> dict[int, FloatArray]:
     """Return each run's settled delay (ms) by the number of flows, of the stages that have it."""
-    begins = _LENGTH * np.arange(len(STAGES))
+    begins = _LENGTH * np.arange(len(counts))
     each = [level(runs, begin + SETTLED, begin + _LENGTH) for begin in begins]
     return {
-        flows: np.mean([one for one, there in zip(each, STAGES, strict=True) if there == flows], 0)
-        for flows in sorted(set(STAGES))
+        flows: np.mean([one for one, there in zip(each, counts, strict=True) if there == flows], 0)
+        for flows in sorted(set(counts))
     }
+
+
+def _counts(scenario: pf.Scenario) -> list[int]:
+    """Return the number of flows in each stage."""
+    return [round(stage.number) for stage in stages_of(scenario)]
 
 
 def _measure(case: Case) -> Measured:
@@ -54,7 +64,8 @@ def _measure(case: Case) -> Measured:
         name: packet_runs(case.scenarios[f"pie_fig08_{name}"], case.seeds, MEAN) for name in _LINES
     }
     reference = reference_of(case.scenarios["pie_fig08_pie"])
-    levels = {name: _levels(run) for name, run in runs.items()}
+    counts = _counts(case.scenarios["pie_fig08_pie"])
+    levels = {name: _levels(run, counts) for name, run in runs.items()}
     rows = [
         {
             "line": name,
@@ -74,15 +85,17 @@ def _measure(case: Case) -> Measured:
         for name, of_line in levels.items()
         for flows, delay in of_line.items()
     ]
-    found = {
-        "pie_10": levels["pie"][10],
-        "pie_30": levels["pie"][30],
-        "red_grows": levels["red"][50] / levels["red"][10],
-    }
+    found = {}
+    if tuple(counts) == STAGES:
+        found = {
+            "pie_10": levels["pie"][10],
+            "pie_30": levels["pie"][30],
+            "red_grows": levels["red"][50] / levels["red"][10],
+        }
     return Measured({"": rows, "settled": settled}, found)
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows = measured.tables[""]
     axes: Any = figure.subplots(len(rows), 1, sharex=True, sharey=True)
     for ax, row in zip(axes, rows, strict=True):
@@ -95,25 +108,30 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         explain_curves(
             ax, int(row["seeds"]), color, _LEGENDS[row["line"]], fluid=row["line"] == "pie"
         )
-    for k, flows in enumerate(STAGES):
+    for k, flows in enumerate(_counts(case.scenarios["pie_fig08_pie"])):
         axes[0].text((k + 0.5) * _LENGTH, 660.0, f"{flows} flows", ha="center", color="0.25")
     axes[-1].set_xlabel("time [s]")
     red, pie = (
-        [float(np.median(r["queue_delay_ms"])) for r in measured.tables["settled"][k : k + 3]]
-        for k in (0, 3)
+        [
+            float(np.median(row["queue_delay_ms"]))
+            for row in measured.tables["settled"]
+            if row["line"] == line
+        ]
+        for line in _LINES
     )
     highest = 1e3 * float(rows[0]["queue_delay_high_s"].max())
     return Caption(
         f"More flows, more delay under RED ({', '.join(f'{x:.0f}' for x in red)} ms); PIE stays at"
         f" {min(pie):.0f} to {max(pie):.0f} ms",
-        note=f"10 Mbit/s, RTT 100 ms, buffer 2 MB; means over {MEAN:g} s. Dotted:"
-        f" {reference:g} ms, PIE's reference. RED's first {highest:.0f} ms and its peaks are beyond"
-        " the axis.",
+        note=f"{path_text(case)}, buffer {buffer_text(case.scenarios['pie_fig08_pie'])}; means over"
+        f" {MEAN:g} s. Dotted: {reference:g} ms, PIE's reference."
+        + case.as_printed(f" RED's first {highest:.0f} ms and its peaks are beyond the axis."),
     )
 
 
 RECIPE: Final = Recipe(
     caption="Queue delay under RED and PIE while there are 10, 30, 50, 30 and 10 TCP flows",
+    shows="Queue delay under RED and PIE while TCP flows come and go",
     kind="fluid and packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 6.4))},

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pi2_fluid.papers.pie.simulations import median_of
+from pi2_fluid.papers.pie.simulations import SETTLED, median_of, path_text
 from pi2_fluid.papers.pie.testbed import DECISIONS, LINES, TARGETS, draw_panels, measure_waits
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.words import quantity_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -26,23 +27,27 @@ def _measure(case: Case) -> Measured:
     return Measured(measured.tables, {**measured.found, **shares})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
-    draw_panels(figure, measured.tables[""], 60.0, _STATED)
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
+    draw_panels(figure, measured.tables[""], 60.0, {} if case.changed else _STATED)
     pie, codel, late, slow = (
         100.0 * median_of(measured, key)
         for key in ("a_pie_5ms", "a_codel_5ms", "b_pie_20ms", "b_codel_20ms")
     )
+    link: Any = next(iter(case.scenarios.values())).link
+    size = float(link.packet_size)
+    each = 8.0 * size / float(link.capacity)
     return Caption(
         f"20 TCP flows: below 5 ms wait {pie:.0f} % of the packets under PIE, {codel:.0f} % under"
         f" CoDel; below 20 ms {late:.0f} and {slow:.0f} %",
-        note="10 Mbit/s, RTT 100 ms, packets of 1000 bytes, which take 0.8 ms each: hence the"
-        f" stairs. Medians and ranges of {int(measured.tables[''][0]['seeds'])} seeds, packets"
-        " after 20 s. Dotted: the reference delay.",
+        note=f"{path_text(case)}, packets of {size:g} bytes, which take {1e3 * each:.3g} ms each:"
+        f" hence the stairs. Medians and ranges of {int(measured.tables[''][0]['seeds'])} seeds,"
+        f" packets after {quantity_text(SETTLED, 'time')}. Dotted: the reference delay.",
     )
 
 
 RECIPE: Final = Recipe(
     caption="Distribution of the queue delay of 20 TCP flows under PIE and CoDel",
+    shows="Distribution of the queue delay of TCP flows under PIE and CoDel",
     kind="packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 4.6))},

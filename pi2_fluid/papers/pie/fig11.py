@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pi2_fluid.papers.pie.simulations import farthest, median_of
+from pi2_fluid.papers.pie.simulations import SETTLED, farthest, median_of, path_text
 from pi2_fluid.papers.pie.testbed import DECISIONS, LINES, TARGETS, draw_panels, measure_waits
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.words import flows_text, quantity_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -42,20 +43,22 @@ def _measure(case: Case) -> Measured:
     return Measured(measured.tables, {**measured.found, **found})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
-    draw_panels(figure, measured.tables[""], 180.0, _STATED)
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
+    draw_panels(figure, measured.tables[""], 180.0, {} if case.changed else _STATED)
     late = 100.0 * median_of(measured, "codel_100ms")
     return Caption(
         f"Where UDP overloads the link, PIE holds its delay, and {late:.0f} % or more of"
         " CoDel's packets wait longer than 100 ms",
-        note="5 TCP and 2 UDP flows of 6 Mbit/s, 10 Mbit/s, RTT 100 ms; medians and ranges of"
-        f" {int(measured.tables[''][0]['seeds'])} seeds, packets after 20 s. Dotted: the reference"
-        " delay.",
+        note=f"{flows_text(next(iter(case.scenarios.values())), 'TCP', rated=True)},"
+        f" {path_text(case)}; medians and ranges of"
+        f" {int(measured.tables[''][0]['seeds'])} seeds, packets after"
+        f" {quantity_text(SETTLED, 'time')}. Dotted: the reference delay.",
     )
 
 
 RECIPE: Final = Recipe(
     caption="Distribution of the queue delay of 5 TCP and 2 UDP flows under PIE and CoDel",
+    shows="Distribution of the queue delay of TCP and UDP flows under PIE and CoDel",
     kind="packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 4.6))},

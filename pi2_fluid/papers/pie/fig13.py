@@ -8,7 +8,7 @@ import numpy as np
 
 from pi2_fluid.papers.pi2.scene import read_settings
 from pi2_fluid.papers.pie.claims import DERIVED, FULL, HALF, LIGHTEST, LOWEST, PRINTED
-from pi2_fluid.papers.pie.loads import PARAMETERS, as_printed
+from pi2_fluid.papers.pie.loads import PARAMETERS
 from pi2_fluid.papers.pie.reading import DELAY, INTERVAL, LONGEST_RTT, RATIO, TITLES, phase_margin
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
 from pi2_fluid.plot import draw_contours
@@ -57,7 +57,7 @@ def _measure(case: Case) -> Measured:
     return Measured({"": rows}, {"margin": rows[0]["lightest_margin_deg"]})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows = measured.tables[""]
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
     for ax, row in zip(axes, rows, strict=True):
@@ -65,7 +65,7 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         filled = draw_contours(
             ax, _ALPHAS, _BETAS, row["phase_margin_deg"], LEVELS, "\N{DEGREE SIGN}"
         )
-        _mark_pairs(ax, row["lightest_margin_deg"], ", stated 25°" if as_printed(rows) else "")
+        _mark_pairs(ax, row["lightest_margin_deg"], case.as_printed(", stated 25°"))
         ax.set_title(TITLES[row["kappa"]])
     axes[0].set_ylabel("β [Hz]")
     bar = figure.colorbar(filled, ax=list(axes), spacing="uniform", ticks=LEVELS, pad=0.02)

@@ -51,7 +51,7 @@ def _measure(case: Case) -> Measured:
     return Measured({"": rows, "limits": limits}, found)
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     rows, limits = measured.tables[""], measured.tables["limits"]
     axes = draw_over_loads(figure, rows, "phase_margin_deg")
     highest = max(float(np.max(row["phase_margin_deg"])) for row in rows)
@@ -69,11 +69,11 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     )
     # Of the tuned line with the printed κ, which is the last, where the table has its upper steps.
     printed = rows[-1]["phase_margin_deg"][rows[-1]["p"] >= 0.01]
-    but = "; with the printed κ not even to 1 %" if np.min(printed) < 0.0 else ""
+    but = case.as_printed("; with the printed κ not even to 1 %") if np.min(printed) < 0.0 else ""
     return Caption(
         f"Auto-tuning holds down to {100 * limits[len(LINES) - 1]['stable_from']:.2g} %{but}",
         note=f"{setting(rows)}\nTaken as 1, as in (9), (1 + e)/2 moves the lines by {moved:.0f}° at"
-        " most. They go on below the frames.",
+        f" most.{case.as_printed(' They go on below the frames.')}",
     )
 
 

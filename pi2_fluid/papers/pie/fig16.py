@@ -19,7 +19,7 @@ def _measure(case: Case) -> Measured:
     return Measured({"": rows}, {"order": order(rows, "gain_crossover_rad_s", 1.0, -1)})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows = measured.tables[""]
     axes = draw_over_loads(figure, rows, "gain_crossover_rad_s")
     axes[0].set(ylabel="loop frequency: gain crossover [rad/s]", yscale="log", ylim=(0.05, 60))

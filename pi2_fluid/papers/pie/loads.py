@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = [
     "LINES",
     "PARAMETERS",
-    "as_printed",
     "curves",
     "draw_over_loads",
     "order",
@@ -116,11 +115,6 @@ def stable_from(
     if low > 0.0 or high < 0.0:
         return _SEARCHED[0] if low > 0.0 else _SEARCHED[1]
     return load_where(lambda p: float(margin(p)), *_SEARCHED)
-
-
-def as_printed(rows: Rows) -> bool:
-    """Return whether nothing was set: what the paper states is about this loop."""
-    return (rows[0]["rtt_s"], rows[0]["update_interval_s"]) == (LONGEST_RTT, INTERVAL)
 
 
 def order(rows: Rows, key: str, highest: float, sign: int) -> float:

@@ -134,9 +134,10 @@ class Fit(NamedTuple):
 
     def __str__(self) -> str:
         load = "the same p" if self.times == 1 else f"{self.times} p"
+        whole, half = (f"{1e3 * rtt:g} ms" for rtt in (LONGEST_RTT, LONGEST_RTT / 2))
         return (
-            f"{self.margin:.1f} deg at 50 ms ({self.reading}, alpha = {self.alpha:g}, p ="
-            f" {self.p:.3g} at 100 ms and {load} at 50 ms)"
+            f"{self.margin:.1f} deg at {half} ({self.reading}, alpha = {self.alpha:g}, p ="
+            f" {self.p:.3g} at {whole} and {load} at {half})"
         )
 
 

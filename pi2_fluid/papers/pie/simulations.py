@@ -13,7 +13,8 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import stretch_means
-from pi2_fluid.papers.recipe import Measured
+from pi2_fluid.papers.recipe import Case, Measured
+from pi2_fluid.papers.words import rate_text, rtt_text
 from pi2_fluid.plot import draw_fluid
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = [
     "instantaneous",
     "level",
     "median_of",
+    "path_text",
     "reference_of",
 ]
 
@@ -87,6 +89,12 @@ def level(runs: xarray.Dataset, begin: float, end: float) -> FloatArray:
         return np.full(delay.shape[0], np.nan)
     result: FloatArray = 1e3 * delay[:, there].mean(axis=1)
     return result
+
+
+def path_text(case: Case) -> str:
+    """Return link and round-trip times of a figure, with which its notes begin."""
+    every = case.scenarios.values()
+    return f"{rate_text(*every)}, RTT {rtt_text(*every)}"
 
 
 def reference_of(scenario: pf.Scenario) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pi2_fluid as pf
 from pi2_fluid.papers.recipe import Case
 from pi2_fluid.papers.runs import packet_runs
+from pi2_fluid.papers.words import rate_text, rtt_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,13 +18,9 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["DECISIONS", "NAME", "NOTE", "axes_below_words", "round_trips"]
+__all__ = ["DECISIONS", "NAME", "axes_below_words", "note", "round_trips"]
 
 NAME: Final = "pie_fig01_taildrop"
-NOTE: Final = (
-    "The stand-in: 1 Mbit/s, RTT 170 ms, 700 packets of buffer and no AQM; six senders of transfers"
-    " with a heavy tail; one seed, a ping per second."
-)
 DECISIONS: Final = (
     (
         "The paper's figure is a measurement on networks that cannot be had again: nothing of it is"
@@ -35,6 +32,17 @@ DECISIONS: Final = (
     ),
 )
 _EVERY: Final = 1.0  # s, between two pings
+
+
+def note(case: Case) -> str:
+    """Return what the stand-in is."""
+    scenario = case.scenarios[NAME]
+    senders = sum(float(flow.count) for flow in scenario.flows)
+    return (
+        f"The stand-in: {rate_text(scenario)}, RTT {rtt_text(scenario)},"
+        f" {float(scenario.link.buffer):g} packets of buffer and no AQM;"
+        f" {senders:g} senders of transfers with a heavy tail; one seed, a ping per second."
+    )
 
 
 def round_trips(case: Case) -> tuple[FloatArray, FloatArray]:

@@ -105,7 +105,8 @@ def draw_panels(
     longest : float
         End of the axes of delays (ms).
     stated : mapping of str to sequence of (float, float, str)
-        Of each panel: delay (ms), share and queue; "" if both have more.
+        Of each panel: delay (ms), share and queue; "" if both have more. Nothing of what was
+        changed.
     """
     axes: Any = figure.subplots(1, len(TARGETS), sharex=True, sharey=True)
     for ax, panel in zip(axes, TARGETS, strict=True):
@@ -121,7 +122,7 @@ def draw_panels(
             curves = [np.append(curve, 1.0) for curve in curves]
             _, line = draw_runs(ax, delays, np.array(curves), color, LINES[row["line"]])
             line.set(linestyle=dashes, linewidth=1.6)
-        for delay, share, name in stated[panel]:
+        for delay, share, name in stated.get(panel, ()):
             color, marker = (_STYLES[name][0], _MARKS[name]) if name in LINES else ("0.3", "^")
             ax.plot(delay, share, marker, color=color, **_STATED)
         ax.set(xlabel="queue delay [ms]", xlim=(0.0, longest), ylim=(0.0, 1.02))

@@ -6,7 +6,7 @@ first is drawn as a line and the range is shaded. Runs are shared by the figures
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,6 +15,13 @@ import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import delay_distribution, stretch_means
 from pi2_fluid.papers.recipe import Case, Measured
 from pi2_fluid.papers.runs import fluid_run, packet_runs, spread
+from pi2_fluid.papers.words import (
+    flows_text,
+    listed,
+    rate_text,
+    rtt_text,
+    target_text,
+)
 from pi2_fluid.plot import COLORS, draw_fluid, draw_runs
 
 if TYPE_CHECKING:
@@ -26,18 +33,24 @@ if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
 __all__ = [
+    "AFTER",
     "BIN",
     "COMMON",
     "LINES",
     "MEAN",
     "READING",
+    "buffered",
     "by_line",
     "curves",
     "draw_distributions",
     "draw_lines",
+    "highest_delay",
+    "highest_rate",
     "measure_shares",
     "measure_totals",
     "range_text",
+    "rates_note",
+    "set_up",
     "shares",
     "summaries",
     "summary_of",
@@ -61,7 +74,7 @@ READING: Final = (
 )
 _PEAK: Final = 10.0  # s: where the first peak is looked for
 _START: Final = 5.0  # s: the start-up
-_AFTER: Final = 20.0  # s: when it is over
+AFTER: Final = 20.0  # s: when it is over
 _SHOWN: Final = 0.06  # s, of distributions
 
 
@@ -77,6 +90,46 @@ def by_line(scenarios: Mapping[str, pf.Scenario]) -> dict[str, pf.Scenario]:
     return {line: named[line] for line in LINES if line in named}
 
 
+def set_up(case: Case) -> str:
+    """Return who sends over what, with which the notes begin."""
+    every = list(case.scenarios.values())
+    flows = flows_text(every[0], "NewReno", rated=True)
+    each = " each" if "UDP" in flows else ""
+    return f"{flows}{each} over {rate_text(*every)}, RTT {rtt_text(*every)} without queue"
+
+
+def rates_note(case: Case) -> str:
+    """Return what the figures of throughput say below."""
+    stops = [
+        float(flow.stop)
+        for scenario in case.scenarios.values()
+        for flow in scenario.flows
+        if flow.stop
+    ]
+    said = f" Flows stop at {listed(stops, 'time')}." if stops else ""
+    return f"{set_up(case)}; means over {MEAN:g} s.{said}"
+
+
+def buffered(case: Case) -> str:
+    """Return how long a full buffer takes to leave."""
+    return f"{1e3 * _full(case):.3g} ms"
+
+
+def highest_delay(case: Case) -> float:
+    """Return where axes of the delay end (ms): above that of a full buffer."""
+    return 1e3 * 1.1875 * _full(case)
+
+
+def _full(case: Case) -> float:
+    links: list[Any] = [scenario.link for scenario in case.scenarios.values()]
+    return max(float(8.0 * link.buffer * link.packet_size / link.capacity) for link in links)
+
+
+def highest_rate(case: Case) -> float:
+    """Return where axes of the throughput end (Mbit/s)."""
+    return 1.1e-6 * max(float(scenario.link.capacity) for scenario in case.scenarios.values())
+
+
 def summary_of(run: xarray.Dataset, scenario: pf.Scenario) -> dict[str, FloatArray]:
     """Return what is said of runs of any simulator of packets, an array of one number per seed.
 
@@ -89,7 +142,7 @@ def summary_of(run: xarray.Dataset, scenario: pf.Scenario) -> dict[str, FloatArr
         ``dropped``, the part of all packets.
     """
     end = min([float(scenario.duration), *(float(f.stop) for f in scenario.flows if f.stop)])
-    after = min(_AFTER, end / 2)
+    after = min(AFTER, end / 2)
     time, delay = stretch_means(run, "queue_delay", BIN)
     rate = run["throughput"].sum("flows").transpose("seed", "time").to_numpy()
     late = (time > after) & (time < end)
@@ -233,12 +286,19 @@ def measure_totals(case: Case) -> Measured:
 # How the delay is distributed
 
 
-def measure_shares(panels: Mapping[str, Sequence[str]], case: Case) -> Measured:
-    """Return distributions at targets of 5 and 20 ms, which have a panel of scenarios each."""
-    rows, ratios = shares(
-        {panel: {name: case.scenarios[name] for name in names} for panel, names in panels.items()},
-        case.seeds,
-    )
+def measure_shares(
+    panels: Sequence[Sequence[str]], said: Callable[[pf.Scenario], str], case: Case
+) -> Measured:
+    """Return distributions at targets of 5 and 20 ms, which have a panel of scenarios each.
+
+    What is `said` of a panel's scenarios, and their target, stands above it.
+    """
+    every = [{name: case.scenarios[name] for name in names} for names in panels]
+    titles = [
+        f"{letter}) {said(first)}, target {target_text(first)}"
+        for letter, first in zip("ab", (next(iter(one.values())) for one in every), strict=True)
+    ]
+    rows, ratios = shares(dict(zip(titles, every, strict=True)), case.seeds)
     small, large = ratios.values()
     return Measured({"": rows}, {"share_5ms": small, "share_20ms": large})
 
@@ -267,7 +327,7 @@ def shares(
                 [float(scenario.duration), *(float(f.stop) for f in scenario.flows if f.stop)]
             )
             delays, below = delay_distribution(
-                packet_runs(scenario, seeds, BIN), min(_AFTER, end / 2)
+                packet_runs(scenario, seeds, BIN), min(AFTER, end / 2)
             )
             target = float(getattr(scenario.aqm, "target", 0.0))
             parts[line] = np.array([np.interp(target, delays, part) for part in below])

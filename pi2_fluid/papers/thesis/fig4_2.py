@@ -8,12 +8,16 @@ from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipp
 from pi2_fluid.papers.thesis.experiments import (
     BIN,
     COMMON,
+    buffered,
     curves,
     draw_lines,
+    highest_delay,
     range_text,
+    set_up,
     summaries,
 )
 from pi2_fluid.papers.thesis.ns3 import compared, draw_compared, ns3_numbers
+from pi2_fluid.papers.words import quantity_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -30,26 +34,30 @@ def _measure(case: Case) -> Measured:
     )
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     stated = {"pie": (160.0, "stated peak: 160 ms"), "pi2": (120.0, "stated: under 120 ms")}
-    draw_lines(figure, measured.tables[""], "queue_delay", 190.0, stated)
+    marked = {} if case.changed else stated
+    draw_lines(figure, measured.tables[""], "queue_delay", highest_delay(case), marked)
     pie, pi2 = (range_text(measured.found[f"peak_{line}"]) for line in ("pie", "pi2"))
     return Caption(
         f"PIE's first peak is {pie} ms, PI2's {pi2} ms; both settle at their target or below",
-        note="5 NewReno flows over 10 Mbit/s, RTT 80 ms without queue, 160 ms of buffer; means over"
-        " 50 ms; circle: the highest. The fluid's slow start fills the buffer: its drops"
-        " leave no hole in the queue.",
+        note=f"{set_up(case)}, {buffered(case)} of buffer; means over {quantity_text(BIN, 'time')};"
+        " circle: the highest."
+        + case.as_printed(
+            " The fluid's slow start fills the buffer: its drops leave no hole in the queue."
+        ),
     )
 
 
-def _draw_ns3(figure: FigureBase, measured: Measured) -> Caption:
+def _draw_ns3(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     pi2 = range_text(ns3_numbers("thesis_fig4_2_pi2")["peak_ms"])
     message = f"ns-3 itself peaks as stated, under PI2 at {pi2} ms"
-    return draw_compared(figure, measured, message)
+    return draw_compared(figure, measured, case, message)
 
 
 RECIPE: Final = Recipe(
     caption="Queue delay with light TCP traffic: 5 flows, PIE and PI2",
+    shows="Queue delay of TCP flows, PIE and PI2",
     kind="fluid and packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 5.4)), "ns3": Page(_draw_ns3, (10.0, 6.0))},

@@ -10,7 +10,9 @@ from pi2_fluid.papers.thesis.experiments import (
     MEAN,
     curves,
     draw_lines,
+    highest_rate,
     range_text,
+    rates_note,
     summaries,
 )
 
@@ -26,18 +28,18 @@ def _measure(case: Case) -> Measured:
     return Measured({"": rows}, {"loss": found["pi2"]["lost_5s"] / found["pie"]["lost_5s"]})
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
-    draw_lines(figure, measured.tables[""], "throughput", 11.0, {})
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
+    draw_lines(figure, measured.tables[""], "throughput", highest_rate(case), {})
     return Caption(
         "In the first 5 s PI2 leaves more of the link unused than PIE:"
         f" {range_text(measured.found['loss'], '.1f')} times as much",
-        note="5 NewReno flows over 10 Mbit/s, RTT 80 ms without queue; means over 0.5 s. Flows stop"
-        " at 99 s.",
+        note=rates_note(case),
     )
 
 
 RECIPE: Final = Recipe(
     caption="Throughput with light TCP traffic: 5 flows, PIE and PI2",
+    shows="Throughput of TCP flows, PIE and PI2",
     kind="fluid and packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 5.0))},

@@ -8,12 +8,16 @@ from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipp
 from pi2_fluid.papers.thesis.experiments import (
     BIN,
     COMMON,
+    by_line,
     curves,
     draw_lines,
+    highest_delay,
     range_text,
+    set_up,
     summaries,
 )
 from pi2_fluid.papers.thesis.ns3 import compared, draw_compared
+from pi2_fluid.papers.words import quantity_text, target_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -30,23 +34,31 @@ def _measure(case: Case) -> Measured:
     )
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
-    stated = dict.fromkeys(("pie", "pi2"), (20.0, "target: 20 ms"))
-    draw_lines(figure, measured.tables[""], "queue_delay", 190.0, stated)
+def _targets(case: Case) -> dict[str, tuple[float, str]]:
+    """Return where the target of each queue is (ms), and what is said of it."""
+    return {
+        line: (1e3 * float(scenario.aqm.target), f"target: {target_text(scenario)}")  # type: ignore[attr-defined]
+        for line, scenario in by_line(case.scenarios).items()
+    }
+
+
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
+    draw_lines(figure, measured.tables[""], "queue_delay", highest_delay(case), _targets(case))
     pie, pi2 = (range_text(measured.found[f"delay_{line}"], ".1f") for line in ("pie", "pi2"))
     return Caption(
         f"Both hold the target against UDP of twice the link's rate: PIE {pie}, PI2 {pi2} ms",
-        note="5 NewReno and 2 UDP flows of 10 Mbit/s each over 10 Mbit/s, RTT 80 ms without queue;"
-        " means over 50 ms; circle: the highest.",
+        note=f"{set_up(case)}; means over {quantity_text(BIN, 'time')}; circle: the highest.",
     )
 
 
-def _draw_ns3(figure: FigureBase, measured: Measured) -> Caption:
-    return draw_compared(figure, measured, "ns-3 itself holds the target against UDP as packets do")
+def _draw_ns3(figure: FigureBase, measured: Measured, case: Case) -> Caption:
+    message = "ns-3 itself holds the target against UDP as packets do"
+    return draw_compared(figure, measured, case, message)
 
 
 RECIPE: Final = Recipe(
     caption="Queue delay with 5 TCP and 2 UDP flows, PIE and PI2",
+    shows="Queue delay of TCP and UDP flows, PIE and PI2",
     kind="packets",
     measure=_measure,
     pages={"": Page(_draw, (9.0, 5.4)), "ns3": Page(_draw_ns3, (10.0, 6.0))},

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pi2_fluid.papers.recipe import Caption, Measured, Page, Recipe, shipped
-from pi2_fluid.papers.thesis.experiments import COMMON, draw_lines, measure_totals
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.thesis.experiments import (
+    COMMON,
+    draw_lines,
+    highest_rate,
+    measure_totals,
+    rates_note,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -13,17 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["RECIPE"]
 
 
-def _draw(figure: FigureBase, measured: Measured) -> Caption:
-    draw_lines(figure, measured.tables[""], "throughput", 11.0, {})
+def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
+    draw_lines(figure, measured.tables[""], "throughput", highest_rate(case), {})
     return Caption(
         "With UDP the link is full from the first second on under both queues",
-        note="5 NewReno and 2 UDP flows of 10 Mbit/s each over 10 Mbit/s, RTT 80 ms without queue;"
-        " means over 0.5 s. Flows stop at 99 s.",
+        note=rates_note(case),
     )
 
 
 RECIPE: Final = Recipe(
     caption="Throughput with 5 TCP and 2 UDP flows, PIE and PI2",
+    shows="Throughput of TCP and UDP flows, PIE and PI2",
     kind="packets",
     measure=measure_totals,
     pages={"": Page(_draw, (9.0, 5.0))},

@@ -15,15 +15,17 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import stretch_means
-from pi2_fluid.papers.recipe import Caption, Measured, Rows
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Rows
 from pi2_fluid.papers.runs import packet_runs, spread
 from pi2_fluid.papers.thesis.experiments import (
     BIN,
     LINES,
     MEAN,
     by_line,
+    highest_delay,
     summary_of,
 )
+from pi2_fluid.papers.words import quantity_text
 from pi2_fluid.plot import draw_runs, scale_root
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ ACCESS: Final = ("none", "10Mbit/s")
 _WHO: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "packets": ("packets", {"marker": "o"}),
     "ns3_none": ("ns-3.44", {"marker": "^", "facecolor": "none"}),
-    "ns3_10Mbit/s": ("ns-3.44, access links of 10 Mbit/s", {"marker": "x"}),
+    "ns3_10Mbit/s": (f"ns-3.44, access links of {ACCESS[1].replace('M', ' M')}", {"marker": "x"}),
 }
 #: Numbers that are shown of each run, from left to right.
 _SHOWN: Final = {"peak_ms": "first peak", "p95_ms": "P95", "mean_ms": "mean", "sd_ms": "deviation"}
@@ -100,7 +102,7 @@ def compared(scenarios: Mapping[str, pf.Scenario], seeds: int) -> dict[str, Rows
     return {"ns3": curves, "ns3_runs": runs}
 
 
-def draw_compared(figure: FigureBase, measured: Measured, message: str) -> Caption:
+def draw_compared(figure: FigureBase, measured: Measured, case: Case, message: str) -> Caption:
     """Draw ours beside ns-3's: the delay over time, and numbers of all runs."""
     curves, runs = measured.tables["ns3"], measured.tables["ns3_runs"]
     lines = list(dict.fromkeys(row["line"] for row in curves))
@@ -109,15 +111,19 @@ def draw_compared(figure: FigureBase, measured: Measured, message: str) -> Capti
         _draw_curves(left, [row for row in curves if row["line"] == line])
         _draw_runs(right, line, [row for row in runs if row["line"] == line])
         left.set_ylabel(f"{LINES[line][0]}\nqueue delay [ms]\n(square-root scale)")
-    scale_root(axes[0, 0], 190.0)
+    scale_root(axes[0, 0], highest_delay(case))
     axes[0, 0].legend(loc="upper right", ncols=2)
     axes[-1, 0].set_xlabel("time [s]")
     axes[0, 1].legend(loc="upper right", fontsize=8)
     return Caption(
         message,
-        note="Left: means over 0.5 s, median and range (packets) and median, thin the range (ns-3,"
-        " ten seeds). Right: every run; P95 of packets, deviation of means over 50 ms.\nns-3's PIE"
-        " is its own, its PI2 the thesis's pseudo code. Its device holds a packet of 0.8 ms more.",
+        note=f"Left: means over {MEAN:g} s, median and range (packets)"
+        f"{case.as_printed(' and median, thin the range (ns-3, ten seeds)')}. Right: every run; P95"
+        f" of packets, deviation of means over {quantity_text(BIN, 'time')}."
+        + case.as_printed(
+            "\nns-3's PIE is its own, its PI2 the thesis's pseudo code. Its device holds a packet"
+            " of 0.8 ms more."
+        ),
     )
 
 
