@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["corners_of", "hardly_damped", "landmarks_of", "slowest_corner"]
 
 _DAMPED: Final = 0.2  # of the imaginary part: from there on a grid shows what a corner does
+_UNDAMPED: Final = 1e-9
 _AROUND: Final = np.array([-4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0])  # times its real part
 
 
@@ -82,7 +83,8 @@ def landmarks_of(loop: AnyLoop, high: float) -> FloatArray:
 def _around_resonances(loop: LinearLoop, high: float) -> FloatArray:
     """Those around what is hardly damped."""
     corners = corners_of(loop)
-    sharp = corners[hardly_damped(corners) & (corners.imag > 0.0)]
+    damped = np.abs(corners.real) > _UNDAMPED * np.abs(corners.imag)  # else L has no value there
+    sharp = corners[hardly_damped(corners) & (corners.imag > 0.0) & damped]
     places = (sharp.imag[:, None] + np.abs(sharp.real)[:, None] * _AROUND).ravel()
     found: FloatArray = np.unique(places)
     return found[(found > 0.0) & (found < high)]

@@ -36,6 +36,7 @@ _NEAR: Final = 0.4  # as close as neighbours on the followed curve
 #: Of ln w, and of the level that is crossed there.
 _Level: TypeAlias = "Callable[[FloatArray, FloatArray], FloatArray]"
 _TOLERANCE: Final = 1e-15  # of ln w
+_NEARLY_1: Final = 1e-6  # so near to 1 no smaller |1 + L| is looked for
 
 
 class GainCrossing(NamedTuple):
@@ -194,7 +195,7 @@ def smallest_distance(loop: AnyLoop, update: str, crossings: Crossings) -> float
         found = min(found, abs(1.0 + float(asymptote.value)))
     w, turning = float(crossings.w[-1]), 1.0 / longest_delay(loop, update)
     top = min(NEARLY_ALL * highest_frequency(loop, update), loop.reach)
-    while w < top and max(gain_bound(loop, update, w), limit) > 1.0 - found:
+    while w < top and max(gain_bound(loop, update, w), limit) > max(1.0 - found, _NEARLY_1):
         high = min(top, 2 * w + _TURN * turning)
         more = track(response, base_grid(w, high, 0.4 * turning))
         found = min(found, smallest_on_curve(response, Crossings((), (), *more), distance)[0])

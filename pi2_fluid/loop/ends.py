@@ -28,8 +28,9 @@ _COSTLY: Final = 1e4  # rad of the longest delay, from which on a better bound i
 def low_end(response: Curve, start: float, asymptote: Asymptote, slowest: float) -> float:
     """Return a frequency (rad/s) below which L keeps to its asymptote.
 
-    With an integrator it is above 2 there in size. A phase that is a full turn away looks the same:
-    on the way to below the slowest corner it must be left nowhere.
+    With an integrator it is above 2 there in size, without on the side of 1 where it stays. A phase
+    that is a full turn away looks the same: on the way to below the slowest corner it must be left
+    nowhere.
 
     Parameters
     ----------
@@ -48,7 +49,10 @@ def low_end(response: Curve, start: float, asymptote: Asymptote, slowest: float)
         value = response(np.array([w]))[0]
         size = abs(value)
         settled = abs(np.angle(value * np.exp(-1j * angle))) < _SETTLED
-        settled &= order == 0 or (size > _LARGE if order > 0 else size * _LARGE < 1.0)
+        if order == 0:  # no |L| = 1 below
+            settled &= (size > 1.0) == (abs(float(asymptote.value)) > 1.0)
+        else:
+            settled &= size > _LARGE if order > 0 else size * _LARGE < 1.0
         found = (w if np.isinf(found) else found) if settled else np.inf
         if settled and w * _BELOW <= slowest:
             return found

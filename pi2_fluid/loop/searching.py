@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -122,23 +121,18 @@ def searched_margins(
     loop : AnyLoop
     update : {"continuous", "delayed", "sampled"}
     crossings : Crossings
-        Its crossovers. Where the gain may be raised although |L| > 1 at one of them, others are
-        looked for.
+        Its crossovers. Where |L| > 1 at one of them, those are looked for, too, that matter as the
+        gain is raised.
     count : int, optional
         How many modes grow, -1 on the boundary, where it is known.
     """
 
-    @cache
     def unstable() -> int:
         return count_unstable(loop, update) if count is None else count
 
-    settles = bool(settles_alone(loop))
-    found = margins_from_crossings(crossings, unstable, settles=settles)
-    loud = any(phase.gain >= 1.0 for phase in crossings.phase)
-    if loud and (unstable() <= 0 or found.gain_margin_db == -np.inf):
-        beyond = find_crossings(loop, update, quiet=True)
-        found = margins_from_crossings(beyond, unstable, settles=settles)
-    return found
+    if any(phase.gain >= 1.0 for phase in crossings.phase):
+        crossings = find_crossings(loop, update, quiet=True)
+    return margins_from_crossings(crossings, unstable, settles=bool(settles_alone(loop)))
 
 
 def search_of(loop: LinearLoop, update: str) -> Search:

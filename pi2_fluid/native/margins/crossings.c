@@ -15,6 +15,8 @@
 #define BELOW 100.0
 /* Degrees by which the phase margin of a loop on its boundary is wrong. */
 #define ROUNDED 1e-9
+/* So near to 1 no smaller |1 + L| is looked for. */
+#define NEARLY_1 1e-6
 /* Factors that may turn by 0.1 rad each, from one frequency of the grid to the next. */
 #define FACTORS 8.0
 
@@ -28,12 +30,19 @@ void pi2_searching_free(pi2_searching *room)
 
 /* --- crossings ------------------------------------------------------------------------------- */
 
-/* A frequency below which L has its asymptotic phase and, with an integrator, a gain > 2; 0: none. A phase that is a full turn
+/* A frequency below which L has its asymptotic phase and, with an integrator, a gain > 2, without, one on the side of 1 where
+ * it stays; 0: none. A phase that is a full turn
  * away looks the same: on the way to below the slowest corner it must be left nowhere. */
 static double low_end(const pi2_curve *curve, double start, double asymptote, double slow, pi2_outcome *outcome)
 {
     const double re = cos(asymptote), im = sin(asymptote);
-    double found = 0.0;
+    double found = 0.0, rest[2];
+    const double still = 1e-8 * slow;
+    if (!curve->at(curve->of, 1, &still, rest)) {
+        *outcome = PI2_NO_MEMORY;
+        return 0.0;
+    }
+    const int loud = hypot(rest[0], rest[1]) > 1.0;
     for (double w = start / 100.0; w > start * LOWEST; w /= 4.0) {
         double L[2];
         if (!curve->at(curve->of, 1, &w, L)) {
@@ -41,7 +50,8 @@ static double low_end(const pi2_curve *curve, double start, double asymptote, do
             return 0.0;
         }
         const double off = fabs(atan2(L[1] * re - L[0] * im, L[0] * re + L[1] * im));
-        const int settled = off < 0.02 && (hypot(L[0], L[1]) > 2.0 || asymptote == 0.0);
+        const double size = hypot(L[0], L[1]);
+        const int settled = off < 0.02 && (asymptote == 0.0 ? (size > 1.0) == loud : size > 2.0);
         found = !settled ? 0.0 : found > 0.0 ? found : w;
         if (settled && w * BELOW <= slow)
             return found;
@@ -239,14 +249,13 @@ pi2_outcome pi2_find_margins(const pi2_linear_loop *loop, pi2_searching *room, p
         if (outcome != PI2_DONE)
             return outcome;
     }
-    double upper, lower, w_pc;
-    stable_gains(&room->phase, count, &upper, &w_pc, &lower);
-    if (most >= 1.0 && (count <= 0 || upper == 0.0) && high < NEARLY_ALL * pi2_linear_end(loop)) {
+    if (most >= 1.0 && high < NEARLY_ALL * pi2_linear_end(loop)) {
         outcome = pi2_find_crossings(loop, room, 1); /* what comes where the gain is less counts, too */
         if (outcome != PI2_DONE)
             return outcome;
-        stable_gains(&room->phase, count, &upper, &w_pc, &lower);
     }
+    double upper, lower, w_pc;
+    stable_gains(&room->phase, count, &upper, &w_pc, &lower);
     *margins = (pi2_loop_margins){20.0 * log10(upper), INFINITY, INFINITY, w_pc, INFINITY, 20.0 * log10(lower), NAN};
     if (asked)
         margins->unstable = count == PI2_ON_CONTOUR ? -1.0 : count;
@@ -275,7 +284,7 @@ pi2_outcome pi2_find_nearest(const pi2_linear_loop *loop, pi2_searching *room, d
     /* beyond the crossings of a loop that is not stable its curve may come nearer to -1 than it has */
     while (outcome == PI2_DONE) {
         const double from = room->path.w[room->path.n - 1], high = fmin(top, 2.0 * from + 2.0 * PI2_PI * turning);
-        if (!(from < top) || pi2_linear_bound(loop, from) <= 1.0 - *distance)
+        if (!(from < top) || pi2_linear_bound(loop, from) <= fmax(1.0 - *distance, NEARLY_1))
             break;
         double beyond = INFINITY;
         outcome = pi2_path_grid(&room->path, from, high, 0.4 * turning, 1.0);
