@@ -74,8 +74,9 @@ def check(
     text : str
         The output of ``tc qdisc show``, see `qdisc.parse`; with ``-s`` it says more. Lines such as
         ``tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms`` are judged as if they ran. Also of
-        FreeBSD's ``ipfw sched show``, ``queue show`` or ``pipe show``: the queues with PIE and
-        FQ_PIE, at the rates of their links.
+        FreeBSD's ``ipfw sched show``, ``queue show`` or ``pipe show``, and of lines for ipfw and
+        dnctl: the queues with PIE and FQ_PIE, at the rates of their links. Also files of
+        systemd-networkd and of OpenWrt's SQM, as what they make.
     rtt : float or str, optional
         The largest round-trip time, the target delay of the queue included (s). By
         default 100 ms.
@@ -287,9 +288,9 @@ def _placed(verdict: Verdict, found: Sequence[Qdisc]) -> Qdisc:
 def _notes_on(
     block: Block, found: Sequence[Qdisc], generation: Generation | None
 ) -> tuple[str, ...]:
-    notes = []
+    notes: list[str] = []
     if block.proposed:
-        notes.append(_PROPOSED)
+        notes += block.remarks or (_PROPOSED,)
         if left := [word for word in told_to_tc(PiFamily) if word not in block.named]:
             notes.append(_UNNAMED.format(", ".join(left)))
     if block.step_packets is not None:

@@ -134,7 +134,7 @@ def on_device(remedy: Remedy, qdisc: Qdisc) -> Remedy:
     parent, dev = shlex.quote(qdisc.parent or "root"), shlex.quote(qdisc.dev or "DEV")
     default = qdisc.handle == "0:" and not qdisc.proposed
     if default and parent.startswith(":"):
-        above = f"tc qdisc replace dev {dev} root handle 1: mq"
+        above = f"{_tc(qdisc)} qdisc replace dev {dev} root handle 1: mq"
         return Remedy(
             text=f"tc cannot change a default queue below one that has no handle: give that one"
             f" a handle first, as by `{above}` where it is mq, and check again."
@@ -144,7 +144,14 @@ def on_device(remedy: Remedy, qdisc: Qdisc) -> Remedy:
     words = to_tc(remedy.asked, qdisc.kind).partition(f" {qdisc.kind} ")[2].split()[:_WORDS]
     verb = "replace" if default else "change"
     place = parent if parent == "root" else f"parent {parent}"
-    return replace(remedy, tc=f"tc qdisc {verb} dev {dev} {place} {qdisc.kind} {' '.join(words)}")
+    return replace(
+        remedy, tc=f"{_tc(qdisc)} qdisc {verb} dev {dev} {place} {qdisc.kind} {' '.join(words)}"
+    )
+
+
+def _tc(qdisc: Qdisc) -> str:
+    """Return the command, in the namespace of a queue."""
+    return "tc" if qdisc.namespace is None else f"tc -n {shlex.quote(qdisc.namespace)}"
 
 
 def _proposal(asked: PiFamily, qdisc: Qdisc, parent: str, dev: str) -> str:
@@ -152,7 +159,7 @@ def _proposal(asked: PiFamily, qdisc: Qdisc, parent: str, dev: str) -> str:
     loop = to_tc(asked, qdisc.kind).partition(f" {qdisc.kind} ")[2].split()[:_WORDS]
     place = parent if parent == "root" else f"parent {parent}"
     handle = [] if qdisc.handle is None else ["handle", shlex.quote(qdisc.handle)]
-    words = ["tc qdisc replace dev", dev, place, *handle, qdisc.kind, *loop]
+    words = [_tc(qdisc), "qdisc replace dev", dev, place, *handle, qdisc.kind, *loop]
     return " ".join([*words, *other_words(qdisc)])
 
 

@@ -42,6 +42,7 @@ class Block:
     proposed: bool = False
     exact: dict[str, float] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
+    remarks: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

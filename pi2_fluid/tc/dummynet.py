@@ -18,12 +18,21 @@ from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.tc.generations import Generation
 from pi2_fluid.tc.qdisc import Qdisc
 
-__all__ = ["FREEBSD", "PARTS_PER_HERTZ", "Shaper", "shapers_of"]
+__all__ = [
+    "FRAME",
+    "FREEBSD",
+    "PARTS_PER_HERTZ",
+    "Shaper",
+    "as_gain",
+    "pie_of",
+    "shapers_of",
+]
 
 #: What gains are counted in, and the largest (Hz).
 PARTS_PER_HERTZ: Final = 8192
 _LARGEST_GAIN: Final = 7
-_FRAME: Final = 1514  # bytes, of a full packet
+#: Bytes, of a full packet.
+FRAME: Final = 1514
 
 FREEBSD: Final = Generation("FreeBSD 11 and newer", (11, 0), "rfc8033", late=False, estimates=False)
 
@@ -121,7 +130,7 @@ def _owner(number: int) -> str:
 
 def _packets(count: int, unit: str) -> float:
     """Return a queue's size as full packets."""
-    return {"sl.": float(count), "KB": count * 1024 / _FRAME, "B": count / _FRAME}[unit]
+    return {"sl.": float(count), "KB": count * 1024 / FRAME, "B": count / FRAME}[unit]
 
 
 def _shaper(
@@ -132,7 +141,7 @@ def _shaper(
         return Shaper(name=name, kind=kind, rate=rate)
     try:
         asked = _read(words, name) | ({} if limit is None else {"limit": limit})
-        return Shaper(name=name, kind=kind, qdisc=_qdisc(kind, number, asked), rate=rate)
+        return Shaper(name=name, kind=kind, qdisc=pie_of(kind, number, asked), rate=rate)
     except (QuantityError, DomainError) as error:
         return Shaper(name=name, kind=kind, rate=rate, trouble=error)
 
@@ -176,10 +185,17 @@ def _number(word: str, text: str, name: str) -> float:
         value = float(match[1])
     if value < 0.0:
         raise QuantityError(f"{word} of {name} = {show_value(text)} cannot be read: {_REMEDY}.")
-    return _gain(value, word, name) if word in {"alpha", "beta"} else value
+    return as_gain(value, word, name) if word in {"alpha", "beta"} else value
 
 
-def _gain(value: float, word: str, name: str) -> float:
+def as_gain(value: float, word: str, name: str) -> float:
+    """Return a gain (Hz) as FreeBSD keeps it.
+
+    Raises
+    ------
+    QuantityError
+        If it keeps no such gain.
+    """
     parts = round(value * PARTS_PER_HERTZ)
     # Six digits of a number that is whole parts.
     if abs(value * PARTS_PER_HERTZ - parts) > 0.05 or value > _LARGEST_GAIN:
@@ -190,7 +206,7 @@ def _gain(value: float, word: str, name: str) -> float:
     return parts / PARTS_PER_HERTZ
 
 
-def _qdisc(kind: str, number: str, asked: dict[str, Any]) -> Qdisc:
+def pie_of(kind: str, number: str, asked: dict[str, Any]) -> Qdisc:
     """Return what runs.
 
     The table is that of RFC 8033; nothing is added above 250 ms; the timer is one of microseconds,

@@ -186,6 +186,7 @@ def installed(block: Block, hz: int, generation: Generation) -> Qdisc:
         handle=block.handle,
         dev=block.dev,
         parent=block.parent,
+        namespace=block.namespace,
         statistics=block.statistics,
     )
 
@@ -203,5 +204,6 @@ def _as_if_asked(block: Block, hz: int, generation: Generation) -> Qdisc:
         handle=block.handle or None,
         dev=block.dev,
         parent=block.parent,
+        namespace=block.namespace,
         proposed=True,
     )

@@ -26,6 +26,8 @@ class Qdisc:
         each flow has a queue with the law of its own.
     handle, dev, parent : str, optional
         As tc prints them; `parent` is "root" or a class. None where they are not printed.
+    namespace : str, optional
+        The network namespace of the device, where the text around it says it.
     asked : dict
         What the kernel was asked for, by tc's words, in SI: times in s, gains in Hz, sizes in B,
         switches as True and False. Of a queue that was parsed: the least that shows as it does.
@@ -58,6 +60,7 @@ class Qdisc:
     handle: str | None = None
     dev: str | None = None
     parent: str | None = None
+    namespace: str | None = None
     asked: dict[str, Any]
     shown: dict[str, Any]
     aqm: Pie | DualPi2

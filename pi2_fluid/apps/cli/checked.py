@@ -41,7 +41,15 @@ def print_checked(found: Checked, who: str) -> None:
         console.print(f"read: {_printable(found.form)}\n")
     alike: dict[Any, list[Verdict]] = {}
     for one in found:
-        key = (one.qdisc.kind, one.qdisc.dev, *one.qdisc.asked.values(), one.verdict, one.note)
+        queue = one.qdisc
+        key = (
+            queue.kind,
+            queue.dev,
+            queue.namespace,
+            *one.qdisc.asked.values(),
+            one.verdict,
+            one.note,
+        )
         alike.setdefault(key, []).append(one)
     for group in alike.values():
         _print_block(console, group, who)
@@ -183,6 +191,7 @@ def _name(one: Verdict) -> str:
     if queue.of_freebsd:
         return _printable(queue.name)
     dev = "" if queue.dev is None else f"dev {queue.dev} "
+    dev += "" if queue.namespace is None else f"in {queue.namespace} "
     if queue.proposed:
         handle = "" if queue.handle is None else f"{queue.handle} "
         return _printable(f"proposed: {queue.kind} {handle}{dev}{where}")

@@ -31,7 +31,8 @@ def check(
         typer.Argument(
             metavar="TEXT|FILE|-",
             help='What "tc qdisc show" prints, a line "tc qdisc replace ..." to be judged before it'
-            ' runs, FreeBSD\'s "ipfw sched show", a file with them, or - for standard input.',
+            ' runs, FreeBSD\'s "ipfw sched show" or lines for ipfw, a file of networkd or of'
+            " OpenWrt's SQM, a session, a script or a log with them, or - for standard input.",
         ),
     ] = None,
     rtt: Annotated[
@@ -152,6 +153,7 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
     return {
         "kind": queue.kind,
         "dev": queue.dev,
+        "namespace": queue.namespace,
         "parent": queue.parent,
         "handle": queue.handle,
         "proposed": queue.proposed,
@@ -234,23 +236,24 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "ipfw sched show | pi2-fluid check -\n\n"
             "What tc does not show is not assumed: PIE is judged for each CONFIG_HZ, and each"
             " kernel, that can have shown it, and undecided where they differ.\n\n"
-            "JSON: qdiscs (a list: kind, dev, parent, handle, proposed; asked and installed, SI"
-            " units; rounding; verdict, of which model, and the reason of one undecided;"
-            " guarantee; traffic: rate in bit/s, flows, the fewest and the most, and max_window,"
-            " each null where not known; rtt, min_rtt, rtt_limit with the queue and path_limit"
-            " without it, s; worst: rtt, p_prime, sender and the smallest margins by rates, a"
-            " p_prime of 0 is the limit of no load; ack_worst, the same by acknowledgements;"
-            " least, the smaller of both, its clock, the window of a flow there, and how many"
-            " flows; margin_lost_db; rate_held, the rate in bit/s above which the buffer is full"
-            " below the target; hz, kernel, and cases, one for each kernel that it can be of;"
-            " observed, what counters say; remedy: text, tc, installed, margins, ack_margins;"
-            " note), verdict (the worst), foreign (names of queues without a loop), others (name,"
-            " kind, verdict and text of each queue that is no PI, among them RED and what could"
-            " not be read), path (null without --network: shown, bottlenecks, verdict, of which"
-            " model, margins of all together, each: those of each queue while the others stay as"
-            " they are, factor of alpha and beta that leaves 6 dB and 30 deg, p and rtt of each"
-            " class, notes), read (what was found in the text; empty of one output that names its"
-            ' devices). What is infinite is the text "inf" or "-inf".\n\n'
+            "JSON: qdiscs (a list: kind, dev, namespace, parent, handle, proposed; asked and"
+            " installed, SI units; rounding; verdict, of which model, and the reason of one"
+            " undecided; guarantee; traffic: rate in bit/s, flows, the fewest and the most, and"
+            " max_window, each null where not known; rtt, min_rtt, rtt_limit with the queue and"
+            " path_limit without it, s; worst: rtt, p_prime, sender and the smallest margins by"
+            " rates, a p_prime of 0 is the limit of no load; ack_worst, the same by"
+            " acknowledgements; least, the smaller of both, its clock, the window of a flow"
+            " there, and how many flows; margin_lost_db; rate_held, the rate in bit/s above"
+            " which the buffer is full below the target; hz, kernel, and cases, one for each"
+            " kernel that it can be of; observed, what counters say; remedy: text, tc,"
+            " installed, margins, ack_margins; note), verdict (the worst), foreign (names of"
+            " queues without a loop), others (name, kind, verdict and text of each queue that is"
+            " no PI, among them RED and what could not be read), path (null without --network:"
+            " shown, bottlenecks, verdict, of which model, margins of all together, each: those"
+            " of each queue while the others stay as they are, factor of alpha and beta that"
+            " leaves 6 dB and 30 deg, p and rtt of each class, notes), read (what was found in"
+            " the text; empty of one output that names its devices). What is infinite is the"
+            ' text "inf" or "-inf".\n\n'
             "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided, also where a queue"
             " could not be read or judged, or there is none with a loop; 2 if nothing can be read."
         ),

@@ -53,7 +53,7 @@ def _as_shown(read: Callable[[], str], name: str) -> str:
     if not _is_text(text):
         raise QuantityError(f"{name} is no text, but a capture or another binary file: {_GIVE}.")
     first = text.split(maxsplit=1)[:1]
-    if first in (["class"], ["filter"]):
+    if "qdisc" not in text and first in (["class"], ["filter"]):
         raise QuantityError(
             f"{name} has what `tc {first[0]} show` prints, which says nothing of queues: {_GIVE}."
         )

@@ -12,13 +12,17 @@ from typing import Final
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.blocks import add_line, block_of_json, block_of_words
 from pi2_fluid.tc.dummynet import Shaper, shapers_of
+from pi2_fluid.tc.dummynet_lines import configured_shapers
 from pi2_fluid.tc.observing.cleaning import clean
 from pi2_fluid.tc.observing.commands import Command, commands_in, without_prompt
 from pi2_fluid.tc.observing.forms import form_of, is_plain
 from pi2_fluid.tc.observing.headings import device_in_heading, is_rule, named_devices
+from pi2_fluid.tc.observing.metrics import read_metrics
+from pi2_fluid.tc.observing.networkd import read_networkd
 from pi2_fluid.tc.observing.objects import begins_json, objects_in, read_json
 from pi2_fluid.tc.observing.observation import Observation, Source, Where
 from pi2_fluid.tc.observing.rates import ShapedClass, class_of_json, class_of_words
+from pi2_fluid.tc.observing.sqm import read_sqm
 from pi2_fluid.tc.observing.times import leading_time, of_watch
 from pi2_fluid.tc.proposals import read_proposal
 
@@ -102,7 +106,14 @@ def observe(text: str) -> Reading:
     plain = clean(text)
     reader = _Reader(plain)
     reader.read()
-    return Reading(observations=reader.observations, shapers=list(shapers_of(plain)))
+    configured = [*read_networkd(plain), *read_sqm(plain), *read_metrics(plain)]
+    for block in (block for one in configured for block in one.blocks):
+        reader.order += 1
+        block.order = reader.order
+    return Reading(
+        observations=reader.observations + configured,
+        shapers=[*shapers_of(plain), *configured_shapers(plain)],
+    )
 
 
 @dataclass
