@@ -157,6 +157,16 @@ def _judge_red(
     DomainError
         If there is no path, or no loop.
     """
+    if law.min == law.max or law.weight == 1.0:
+        why = (
+            "its min is its max, and a step has no slope"
+            if law.min == law.max
+            else "ewma 0 takes no average, and the queue itself is signalled by"
+        )
+        raise DomainError(
+            f"{block.name} has no linear loop here, as {why}: simulate packets, with pf.Red() and"
+            " pf.Packets()."
+        )
     rate = float(traffic.rate)  # type: ignore[arg-type]
     # The least that its queue adds, where it begins to signal.
     queue = float(law.min) * 8.0 * _FRAME / rate

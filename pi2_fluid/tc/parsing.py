@@ -63,7 +63,8 @@ def parse(text: str, *, hz: int = 1000, kernel: str | None = None) -> Found:
     ------
     QuantityError
         If nothing is a pie, fq_pie or dualpi2, or something of theirs cannot be read: cut off,
-        twice there, no number, or nothing that the kernel can show.
+        twice there, no number, or nothing that the kernel can show; if tc or the kernel would
+        refuse a line, of whatever kind.
     DomainError
         If it can be read but is no law: alpha = 0, a step that counts packets.
 

@@ -728,3 +728,12 @@ def test_shares_on_the_page():
     dctcp = pf.Dctcp(law="renewal")
     assert margin_at(0.565, 0.085, dctcp, queue, "acks") > 0.0
     assert margin_at(0.575, 0.085, dctcp, queue, "acks") < 0.0
+
+
+@pytest.mark.slow
+def test_a_queue_that_serves_classic_packets_first_leaves_no_share():
+    given = {"base_rtt": "20ms", "p_prime": 0.1}
+    assert pf.largest_l4s_share(pf.DualPi2(c_protection=1), **given) == 0.0
+    first, usual = (pf.largest_l4s_share(pf.DualPi2(c_protection=c), **given) for c in (0, 0.1))
+    # Where the loop ends it, and not the scheduler, the scheduler is no matter.
+    assert first == pytest.approx(usual, rel=1e-8)

@@ -96,6 +96,20 @@ def test_a_red_that_is_proposed_is_judged_as_one_that_runs():
     assert "depends on the rate of the link" in unknown.text
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("min 30000b max 30000b ewma 5", "its min is its max, and a step has no slope"),
+        ("min 30000b max 90000b ewma 0", "ewma 0 takes no average"),
+    ],
+)
+def test_a_red_without_a_slope_or_an_average_has_the_true_reason(words, said):
+    shown = f"qdisc red 1: dev eth0 root limit 400000b {words} probability 0.02"
+    (other,) = pf.check(shown, rate="10Mbit/s").others
+    assert other.verdict == "undecided"
+    assert said in other.text
+
+
 @pytest.mark.parametrize("share", [0, 100])
 def test_a_dualpi2_that_serves_one_queue_first_is_judged(share):
     (proposed,) = pf.check(f"{LINE} classic_protection {share}", rtt="40ms")

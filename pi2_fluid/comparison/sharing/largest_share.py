@@ -149,6 +149,8 @@ def _largest(
         return np.clip(loop.margins().gain_margin_db, -_WIDEST, _WIDEST)
 
     room = 1.0 - float(pair.aqm.kept_for_classic)
+    if room <= _LEAST:
+        return 0.0
     # Up to the scheduler's share, not at it: there another regime begins.
     shares = np.linspace(_LEAST, room * (1.0 - _EDGE), _STEPS + 1)
     unstable = np.flatnonzero(~(margin(shares) > 0.0))
