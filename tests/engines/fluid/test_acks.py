@@ -206,6 +206,31 @@ def test_l4s_flows_of_one_path_echo_as_the_loop_says(path, begin_at, end_at) -> 
     assert growth == pytest.approx(float(echo.growth[fastest]), rel=0.02)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("p_prime", "least", "most"), [(0.02, 0.7, 1.0), (0.1, 0.0, 0.3)])
+def test_packets_echo_as_far_as_the_fluid_where_windows_are_large(p_prime, least, most) -> None:
+    # 50 segments of Scalable flows, and 10, which chance moves: see docs/ack_clock.md.
+    share = 32 * math.sqrt(2.0) / p_prime / 0.045
+    window = {"slow_start": False, "initial_window": round(1.1 / p_prime)}
+    counts = {pf.Reno(): 32, pf.Scalable(): round(share * 0.03 * p_prime)}
+    sizes = []
+    for jitter in ("2s", "0s"):  # chance takes packets apart, and nothing the fluid
+        flows = [pf.Flows(s, n, "30ms", start_jitter=jitter, **window) for s, n in counts.items()]
+        scenario = pf.Scenario("40s", pf.Link(24e3 * share, buffer=200_000), pf.DualPi2(), flows)
+        if jitter == "2s":
+            run = pf.packet.simulate(scenario, seeds=1, bin="2ms").sel(seed=1, band="C")
+            delay = run.sojourn.fillna(0.0)
+        else:
+            run = pf.fluid.simulate(scenario, clock="acks", sample="2ms")
+            assert "chance that ends echoes" in run.attrs["not_modelled"]
+            delay = run.queue_delay.sel(band="C")
+        late = delay.sel(time=slice(20, None)).to_numpy()
+        size = np.abs(np.fft.rfft((late - late.mean()) * np.hanning(late.size)))
+        omega = 2 * np.pi * np.fft.rfftfreq(late.size, 0.002)
+        sizes.append(float(size[abs(omega - 209.4) < 6.0].max()))
+    assert least < sizes[0] / sizes[1] < most
+
+
 # --- laws of nature --------------------------------------------------------------------------
 
 
