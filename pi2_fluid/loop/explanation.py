@@ -18,7 +18,7 @@ __all__ = ["Explanation", "Term", "explain_acks", "explain_form"]
 
 _LATEX: Final = {
     "kappa": r"\kappa", "kappa_A": r"\kappa_A", "R_limit": r"R_\mathrm{limit}", "tau": r"\tau",
-    "GM_acks": r"G_\mathrm{acks}", "GM_rate": r"G_\mathrm{rate}",
+    "T_swing": r"T_\mathrm{swing}", "GM_acks": r"G_\mathrm{acks}", "GM_rate": r"G_\mathrm{rate}",
 }  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _in_latex(value: Real) -> str:
     return rf"{mantissa} \times 10^{{{int(power)}}}" if power else mantissa
 
 
-def explain_form(form: ClosedForm, window: Real) -> Explanation:
+def explain_form(form: ClosedForm, window: Real, period: Values) -> Explanation:
     """Return the constants of a loop in closed form.
 
     Parameters
@@ -94,6 +94,8 @@ def explain_form(form: ClosedForm, window: Real) -> Explanation:
     form : ClosedForm
     window : float or array
         Window at rest (segments).
+    period : float or array
+        Of a swing at the phase crossover (s).
     """
     reno = form.plant == "reno"
     pole = "s_R" if reno else "s_S"
@@ -139,12 +141,19 @@ def explain_form(form: ClosedForm, window: Real) -> Explanation:
                 "s",
                 "above this round-trip time no gain is stable at low load: 1/z_A < 2R",
             ),
+            Term(
+                "T_swing",
+                period,
+                "s",
+                "a swing to the next, where the gain is just too large: 2 pi over the phase"
+                " crossover",
+            ),
         )
     )
 
 
 def explain_acks(
-    form: ClosedForm, window: Real, delay: Real, margins: tuple[Values, Values]
+    form: ClosedForm, window: Real, period: Values, delay: Real, margins: tuple[Values, Values]
 ) -> Explanation:
     """Return the constants of the same loop by the clock of acknowledgements, of one class.
 
@@ -154,12 +163,14 @@ def explain_acks(
         By rates.
     window : float or array
         Window at rest (segments).
+    period : float or array
+        Of a swing at the phase crossover by acknowledgements (s).
     delay : float or array
         Seconds from a signal to what the controller sees of it.
     margins : pair of float or array
         Gain margin (dB) by acknowledgements and by rates.
     """
-    told = {term.name: term for term in explain_form(form, window)}
+    told = {term.name: term for term in explain_form(form, window, period)}
     reno = form.plant == "reno"
     pole = "s_R" if reno else "s_S"
     law = "s/s_R + (1 + P)/2, P = (1 - e^-sR)/(sR)" if reno else "s/s_S + 1"
@@ -176,6 +187,7 @@ def explain_acks(
                 "delay from a signal to what the controller sees of it; the queue holds what"
                 " windows have grown by, and has no pole s_A",
             ),
+            told["T_swing"],
             Term("GM_acks", margins[0], "dB", "gain margin of this loop"),
             Term("GM_rate", margins[1], "dB", "gain margin by rates, equations (35)-(37)"),
         ),

@@ -67,6 +67,9 @@ class Margins:
         over frequency at any gain crossover.
     gain_margin, lower_gain_margin : float or array
         The gain margins as ratios.
+    swing_period : float or array
+        Seconds that one swing takes of a loop whose gain has grown to where it begins to swing
+        without end, 2 pi over the phase crossover; inf if there is none.
     update : {"continuous", "delayed", "sampled"}
         The model of the update interval in which they were found.
     uniform : bool
@@ -115,6 +118,14 @@ class Margins:
     def gain_margin(self) -> Values:
         """The gain margin as a ratio."""
         return _ratio(self.gain_margin_db)
+
+    @property
+    def swing_period(self) -> Values:
+        """Seconds from one swing to the next, were the gain as large as the margin allows."""
+        at = np.asarray(self.phase_crossover, dtype=float)
+        swings = np.isfinite(at) & (at > 0.0)
+        period = np.where(swings, 2.0 * np.pi / np.where(swings, at, 1.0), np.inf)
+        return relabel(self.phase_crossover, _plain(period))
 
     @property
     def lower_gain_margin_db(self) -> Values:

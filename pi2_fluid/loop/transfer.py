@@ -284,12 +284,13 @@ class Loop(LoopAnswers):
         window = self._point.window
         window = window[0] if self.flows else window
         if self.clock == "rate":
-            return explain_form(self._rate_form, window)
+            return explain_form(self._rate_form, window, self.margins().swing_period)
         assert isinstance(self.linear, AckLoop)
         cls = self.linear.classes[0]
         delay = cls.heard + (self.linear.queue_delay if self.linear.measures == "head" else 0.0)
-        margins = self.margins().gain_margin_db, self._by_rates().margins().gain_margin_db
-        return explain_acks(self._rate_form, window, delay[()], margins)
+        mine = self.margins()
+        both = mine.gain_margin_db, self._by_rates().margins().gain_margin_db
+        return explain_acks(self._rate_form, window, mine.swing_period, delay[()], both)
 
     def sweep(self) -> xarray.Dataset:
         """Return the margins over the loop's array axes as a Dataset.

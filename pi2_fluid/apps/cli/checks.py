@@ -217,7 +217,7 @@ def _law(law: Aqm) -> dict[str, float]:
 
 
 def _margins(margins: Margins) -> dict[str, float]:
-    names = ("gain_margin_db", "phase_margin_deg", "modulus_margin", "delay_margin")
+    names = ("gain_margin_db", "phase_margin_deg", "modulus_margin", "delay_margin", "swing_period")
     return {name: float(getattr(margins, name)) for name in names}
 
 
@@ -240,8 +240,9 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " installed, SI units; rounding; verdict, of which model, and the reason of one"
             " undecided; guarantee; traffic: rate in bit/s, flows, the fewest and the most, and"
             " max_window, each null where not known; rtt, min_rtt, rtt_limit with the queue and"
-            " path_limit without it, s; worst: rtt, p_prime, sender and the smallest margins by"
-            " rates, a p_prime of 0 is the limit of no load; ack_worst, the same by"
+            " path_limit without it, s; worst: rtt, p_prime, sender, the smallest margins"
+            " and the period of a swing (s) by rates, a p_prime of 0 is the limit of no load;"
+            " ack_worst, the same by"
             " acknowledgements; least, the smaller of both, its clock, the window of a flow"
             " there, and how many flows; margin_lost_db; rate_held, the rate in bit/s above"
             " which the buffer is full below the target; hz, kernel, and cases, one for each"

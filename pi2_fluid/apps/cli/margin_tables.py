@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,13 +13,14 @@ if TYPE_CHECKING:
 
     from pi2_fluid.loop import Margins
 
-__all__ = ["margin_table", "said_of"]
+__all__ = ["margin_table", "said_of", "swing"]
 
 _SAID: Final = (
     "gain_margin_db",
     "phase_margin_deg",
     "gain_crossover",
     "phase_crossover",
+    "swing_period",
     "delay_margin",
     "modulus_margin",
     "verdict",
@@ -28,6 +30,18 @@ _SAID: Final = (
 def said_of(margins: Margins) -> dict[str, Any]:
     """Return what JSON says of the margins of a loop."""
     return {name: getattr(margins, name) for name in _SAID}
+
+
+def swing(period: float) -> str:
+    """Return in words how often a loop swings, by the time that one takes (s).
+
+    Examples
+    --------
+    >>> swing(0.9512), swing(0.0312)
+    ('about once every 0.951 s (1.05 Hz)', 'about once every 31.2 ms (32.1 Hz)')
+    """
+    text = f"{period:.3g} s" if period >= 0.1 else f"{1e3 * period:.3g} ms"
+    return f"about once every {text} ({1.0 / period:.3g} Hz)"
 
 
 def margin_table(said: Mapping[str, Any], update: str, smallest: str) -> Table:
@@ -53,5 +67,8 @@ def margin_table(said: Mapping[str, Any], update: str, smallest: str) -> Table:
         ("modulus margin", said["modulus_margin"], f"     smallest {smallest}"),
     ):
         table.add_row(name, f"{value:.4g}", unit)
+    if math.isfinite(period := said["swing_period"]):
+        name = "would swing" if said["gain_margin_db"] >= 0.0 else "swings"
+        table.add_row(name, "", swing(period))
     table.add_row("verdict", str(said["verdict"]), f"in the {update} model")
     return table
