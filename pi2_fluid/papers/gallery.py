@@ -19,12 +19,14 @@ from pi2_fluid.papers.settings import (
     changed_stem,
     changed_text,
     refuse_idle,
+    refuse_short,
     settings_of,
     with_settings,
 )
 from pi2_fluid.papers.stated import Stated, stated
 from pi2_fluid.papers.tables import to_dataset
 from pi2_fluid.papers.verdicts import Judged, summary
+from pi2_fluid.papers.words import seeds_text
 from pi2_fluid.plot import page_style, save_picture, write_caption, write_corner, write_numbers
 
 if TYPE_CHECKING:
@@ -121,6 +123,7 @@ class PaperFigure:
             key: with_settings(scenario, changes)
             for key, scenario in self.recipe.scenarios().items()
         }
+        refuse_short(self.recipe, scenarios)
         self._case = Case(scenarios, count, own, quick, bool(self.settings))
 
     def __reduce__(self) -> tuple[Callable[..., PaperFigure], tuple[str], dict[str, object]]:
@@ -132,7 +135,7 @@ class PaperFigure:
 
     def __repr__(self) -> str:
         said = f", {self.changed}" if self.changed else ""
-        return f"<figure {self.name}: {self.caption} ({self.seeds} seeds{said})>"
+        return f"<figure {self.name}: {self.caption} ({seeds_text(self.seeds)}{said})>"
 
     @property
     def caption(self) -> str:

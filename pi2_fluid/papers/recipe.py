@@ -124,6 +124,9 @@ class Recipe:
         By a statement's key, the decision of ours on which it rests.
     seeds : int
         Runs of each scenario; 1 of what has none.
+    least_duration : float
+        How long a run has to be (s) to show anything of what is drawn: what begins later is not
+        there in a shorter one.
     coarse : bool
         Whether a quick figure has fewer points too, so that what it finds is no part of what whole
         runs find.
@@ -141,6 +144,7 @@ class Recipe:
     why: Mapping[str, str] = field(default_factory=dict)
     conditions: Mapping[str, str] = field(default_factory=dict)
     seeds: int = 6
+    least_duration: float = 0.0
     coarse: bool = False
 
     @property

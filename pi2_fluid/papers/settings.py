@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import pi2_fluid as pf
-from pi2_fluid.errors import QuantityError, ScenarioError, show_value, suggest
+from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, show_value, suggest
 from pi2_fluid.papers.recipe import Recipe
 from pi2_fluid.papers.words import quantity_text
 from pi2_fluid.records.paths import replace_path
@@ -21,6 +21,7 @@ __all__ = [
     "changed_stem",
     "changed_text",
     "refuse_idle",
+    "refuse_short",
     "settings_of",
     "with_settings",
 ]
@@ -101,6 +102,23 @@ def refuse_idle(recipe: Recipe, given: Mapping[str, object]) -> None:
             flow.sender.signal for scenario in scenarios for flow in scenario.flows
         ):
             raise QuantityError(f"{name} is of flows that answer signals: this figure has none.")
+
+
+def refuse_short(recipe: Recipe, scenarios: Mapping[str, pf.Scenario]) -> None:
+    """Refuse runs that end before what the figure shows begins.
+
+    Raises
+    ------
+    DomainError
+        If a run is too short.
+    """
+    least = recipe.least_duration
+    for duration in (float(scenario.duration) for scenario in scenarios.values()):
+        if duration <= least:
+            raise DomainError(
+                f"duration = {quantity_text(duration, 'time')} ends before what this figure shows:"
+                f" give more than {quantity_text(least, 'time')}."
+            )
 
 
 def changed_text(given: Mapping[str, object]) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "quantity_text",
     "rate_text",
     "rtt_text",
+    "seeds_text",
     "sent_text",
     "share_text",
     "stages_text",
@@ -78,6 +79,17 @@ def share_text(part: float) -> str:
     '25 %'
     """
     return f"{100.0 * part:.6g} %"
+
+
+def seeds_text(count: int) -> str:
+    """Return a number of seeds.
+
+    Examples
+    --------
+    >>> seeds_text(1), seeds_text(6)
+    ('1 seed', '6 seeds')
+    """
+    return f"{count} seed" + ("" if count == 1 else "s")
 
 
 # --- of scenarios ---------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from pi2_fluid.papers.gallery import PaperFigure
 from pi2_fluid.papers.recipe import Recipe
 from pi2_fluid.papers.registry import FIGURES, recipe_of
 from pi2_fluid.papers.settings import SHORT_NAMES, changed_stem, changed_text
-from pi2_fluid.papers.stages import stages_of
+from pi2_fluid.papers.stages import first_start, stages_of
 from pi2_fluid.plot import page_style
 from pi2_fluid.units import parse_quantity
 
@@ -255,6 +255,44 @@ def test_a_changed_figure_says_what_was_run(name: str) -> None:
         if isinstance(value, str)
     ]
     assert not stale_words(name, sorted(set(shown)))
+
+
+def shortest(name: str) -> float:
+    """Return how long (s) a run of a figure may be at least, and a second."""
+    recipe = recipe_of(name)
+    begins = [
+        first_start(scenario) + stage.begin
+        for scenario in recipe.scenarios().values()
+        for stage in stages_of(scenario)
+    ]
+    stops = [float(f.stop or 0.0) for s in recipe.scenarios().values() for f in s.flows]
+    return max(recipe.least_duration, *begins, *stops) + 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [name for name in SETTABLE if name not in LONG and not recipe_of(name).parameters]
+)
+def test_a_short_run_has_numbers_for_all_it_says(name: str) -> None:
+    made = PaperFigure(name, seeds=1, settings={"duration": shortest(name)})
+    for page in made.recipe.pages:
+        with page_style():
+            texts = list(texts_of(made.draw(page=page)))
+        assert not any(re.search(r"\b(?:nan|inf)\b", text) for text in texts), page
+
+
+@pytest.mark.parametrize("name", ["pi2:11", "pi2:14", "pie:4", "pie:10", "pie:11"])
+def test_a_run_that_ends_before_what_is_shown_is_refused(name: str) -> None:
+    least = recipe_of(name).least_duration
+    with pytest.raises(DomainError, match=rf"ends before .* more than {least:g} s"):
+        PaperFigure(name, settings={"duration": least})
+    PaperFigure(name, settings={"duration": least + 1.0})
+
+
+def test_what_a_short_run_is_looked_at_from_is_said() -> None:
+    made = pf.figure("thesis:4.10", seeds=1, settings={"duration": "30s"})
+    (note,) = (text for text in texts_of(made.draw()) if "without queue" in text)
+    assert "packets from 15 s on" in " ".join(note.split())
 
 
 @pytest.mark.parametrize("name", SETTABLE)

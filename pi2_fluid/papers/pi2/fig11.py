@@ -28,6 +28,7 @@ __all__ = ["RECIPE"]
 #: What the paper calls the traffic of each panel.
 _CASES: Final = {"a": "light: ", "b": "heavy: ", "c": ""}
 _BEGINS: Final = (0.0, 25.0, 50.0, 75.0)
+_START: Final = 5.0  # s: when the first flow starts
 _LATE: Final = (40.0, 99.0)  # s: when all start-ups are over
 
 
@@ -128,6 +129,7 @@ RECIPE: Final = Recipe(
     measure=_measure,
     pages={"": Page(_draw, (10.0, 6.4)), "transients": Page(_draw_transients, (10.0, 7.8))},
     scenarios=_scenarios,
+    least_duration=_START + _LATE[0],
     decisions=(
         STARTS,
         GROWTH,

@@ -83,6 +83,7 @@ RECIPE: Final = Recipe(
     measure=_measure,
     pages={"": Page(_draw, (9.0, 7.0))},
     scenarios=shipped(*SCENARIOS),
+    least_duration=SETTLED,
     decisions=(
         START,
         f"Lines are means over {MEAN:g} s; what is judged are means after {SETTLED:g} s.",

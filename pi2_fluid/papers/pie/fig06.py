@@ -10,7 +10,7 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
-from pi2_fluid.papers.words import buffer_text, quantity_text
+from pi2_fluid.papers.words import buffer_text, quantity_text, seeds_text
 from pi2_fluid.plot import COLORS
 from pi2_fluid.results.runs import uninterrupted
 
@@ -106,7 +106,7 @@ def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
         "An allowance of 100 ms lets 100 ms of the burst pass; what is dropped later is dropped"
         " mostly by the full buffer",
         note=f"{_traffic(list(case.scenarios.values()))}. Bars: one seed; whiskers: range of"
-        f" {int(rows[0]['seeds'])} seeds.",
+        f" {seeds_text(int(rows[0]['seeds']))}.",
     )
 
 
@@ -129,8 +129,8 @@ def _traffic(scenarios: Sequence[pf.Scenario]) -> str:
 
 def _burst(scenario: pf.Scenario) -> float:
     """Return how long the burst is (s)."""
-    flow = scenario.flows[0]
-    return float(flow.stop or scenario.duration) - float(flow.start)
+    flow, end = scenario.flows[0], float(scenario.duration)
+    return min(float(flow.stop or end), end) - float(flow.start)
 
 
 def _title(scenario: pf.Scenario) -> str:
@@ -155,8 +155,8 @@ def _draw_drops(ax: Axes, row: Mapping[str, Any], scenario: pf.Scenario) -> None
         )
     )
     middle = middle + _STEP / 2
-    flow = scenario.flows[0]
-    ax.axvspan(float(flow.start), float(flow.stop or scenario.duration), color="0.92", zorder=0)
+    begin = float(scenario.flows[0].start)
+    ax.axvspan(begin, begin + _burst(scenario), color="0.92", zorder=0)
     ax.bar(middle, every - full, width, color=_COLOR, label="dropped by PIE", zorder=2)
     ax.bar(
         middle, full, width, bottom=every - full, zorder=2, linewidth=0.6,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pi2_fluid.papers.pie.simulations import SETTLED, median_of, path_text
 from pi2_fluid.papers.pie.testbed import DECISIONS, LINES, TARGETS, draw_panels, measure_waits
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
-from pi2_fluid.papers.words import quantity_text
+from pi2_fluid.papers.words import quantity_text, seeds_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -40,8 +40,9 @@ def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
         f"20 TCP flows: below 5 ms wait {pie:.0f} % of the packets under PIE, {codel:.0f} % under"
         f" CoDel; below 20 ms {late:.0f} and {slow:.0f} %",
         note=f"{path_text(case)}, packets of {size:g} bytes, which take {1e3 * each:.3g} ms each:"
-        f" hence the stairs. Medians and ranges of {int(measured.tables[''][0]['seeds'])} seeds,"
-        f" packets after {quantity_text(SETTLED, 'time')}. Dotted: the reference delay.",
+        f" hence the stairs. Medians and ranges of"
+        f" {seeds_text(int(measured.tables[''][0]['seeds']))}, packets after"
+        f" {quantity_text(SETTLED, 'time')}. Dotted: the reference delay.",
     )
 
 
@@ -52,6 +53,7 @@ RECIPE: Final = Recipe(
     measure=_measure,
     pages={"": Page(_draw, (9.0, 4.6))},
     scenarios=shipped(*(f"pie_fig10{panel}_{line}" for panel in TARGETS for line in LINES)),
+    least_duration=SETTLED,
     decisions=DECISIONS,
     why={
         "": "Windows of 7 segments, and p of about 2 %: many small reductions.",

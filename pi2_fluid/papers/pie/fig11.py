@@ -9,7 +9,7 @@ import numpy as np
 from pi2_fluid.papers.pie.simulations import SETTLED, farthest, median_of, path_text
 from pi2_fluid.papers.pie.testbed import DECISIONS, LINES, TARGETS, draw_panels, measure_waits
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
-from pi2_fluid.papers.words import flows_text, quantity_text
+from pi2_fluid.papers.words import flows_text, quantity_text, seeds_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -51,7 +51,7 @@ def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
         " CoDel's packets wait longer than 100 ms",
         note=f"{flows_text(next(iter(case.scenarios.values())), 'TCP', rated=True)},"
         f" {path_text(case)}; medians and ranges of"
-        f" {int(measured.tables[''][0]['seeds'])} seeds, packets after"
+        f" {seeds_text(int(measured.tables[''][0]['seeds']))}, packets after"
         f" {quantity_text(SETTLED, 'time')}. Dotted: the reference delay.",
     )
 
@@ -63,6 +63,7 @@ RECIPE: Final = Recipe(
     measure=_measure,
     pages={"": Page(_draw, (9.0, 4.6))},
     scenarios=shipped(*(f"pie_fig11{panel}_{line}" for panel in TARGETS for line in LINES)),
+    least_duration=SETTLED,
     decisions=(
         *DECISIONS,
         "Of a statement about both reference delays the run's worse one is judged.",

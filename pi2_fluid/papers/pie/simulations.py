@@ -14,7 +14,7 @@ import numpy as np
 import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import stretch_means
 from pi2_fluid.papers.recipe import Case, Measured
-from pi2_fluid.papers.words import rate_text, rtt_text
+from pi2_fluid.papers.words import rate_text, rtt_text, seeds_text
 from pi2_fluid.plot import draw_fluid
 
 if TYPE_CHECKING:
@@ -144,7 +144,9 @@ def explain_curves(
 ) -> None:
     """Write into a legend at some place what line, band and dashes are."""
     ax.plot([], [], color=color, linewidth=0.9, label="packets: one seed")
-    ax.fill_between([], [], color=color, alpha=_BAND, linewidth=0, label=f"range of {seeds} seeds")
+    ax.fill_between(
+        [], [], color=color, alpha=_BAND, linewidth=0, label=f"range of {seeds_text(seeds)}"
+    )
     if fluid:
         draw_fluid(ax, np.array([]), np.array([]), "black", "fluid")
     ax.legend(**place)

@@ -39,6 +39,7 @@ __all__ = [
     "LINES",
     "MEAN",
     "READING",
+    "after_of",
     "buffered",
     "by_line",
     "curves",
@@ -104,10 +105,20 @@ def rates_note(case: Case) -> str:
         float(flow.stop)
         for scenario in case.scenarios.values()
         for flow in scenario.flows
-        if flow.stop
+        if flow.stop and flow.stop < scenario.duration
     ]
     said = f" Flows stop at {listed(stops, 'time')}." if stops else ""
     return f"{set_up(case)}; means over {MEAN:g} s.{said}"
+
+
+def after_of(scenario: pf.Scenario) -> float:
+    """Return from when on (s) a run is looked at: when its start-up is over, if it is so long."""
+    return min(AFTER, _end(scenario) / 2)
+
+
+def _end(scenario: pf.Scenario) -> float:
+    """Return when the flows stop (s)."""
+    return min([float(scenario.duration), *(float(f.stop) for f in scenario.flows if f.stop)])
 
 
 def buffered(case: Case) -> str:
@@ -141,8 +152,7 @@ def summary_of(run: xarray.Dataset, scenario: pf.Scenario) -> dict[str, FloatArr
         of packets; ``lost_5s``, the part of the capacity that the first 5 s leave unused;
         ``dropped``, the part of all packets.
     """
-    end = min([float(scenario.duration), *(float(f.stop) for f in scenario.flows if f.stop)])
-    after = min(AFTER, end / 2)
+    end, after = _end(scenario), after_of(scenario)
     time, delay = stretch_means(run, "queue_delay", BIN)
     rate = run["throughput"].sum("flows").transpose("seed", "time").to_numpy()
     late = (time > after) & (time < end)
@@ -323,12 +333,8 @@ def shares(
     for panel, scenarios in panels.items():
         parts = {}
         for line, scenario in by_line(scenarios).items():
-            end = min(
-                [float(scenario.duration), *(float(f.stop) for f in scenario.flows if f.stop)]
-            )
-            delays, below = delay_distribution(
-                packet_runs(scenario, seeds, BIN), min(AFTER, end / 2)
-            )
+            runs = packet_runs(scenario, seeds, BIN)
+            delays, below = delay_distribution(runs, after_of(scenario))
             target = float(getattr(scenario.aqm, "target", 0.0))
             parts[line] = np.array([np.interp(target, delays, part) for part in below])
             shown = delays <= 2.0 * _SHOWN

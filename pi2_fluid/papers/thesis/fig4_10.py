@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 import pi2_fluid as pf
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.papers.thesis.experiments import (
-    AFTER,
     COMMON,
     READING,
+    after_of,
     draw_distributions,
     measure_shares,
     range_text,
 )
-from pi2_fluid.papers.words import quantity_text, rate_text, rtt_text
+from pi2_fluid.papers.words import listed, rate_text, rtt_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -42,7 +42,7 @@ def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
         f"Of 20 flows PI2 has {small} times as many packets below a target of 5 ms as PIE, and"
         f" {large} below 20 ms",
         note=f"NewReno flows over {rate_text(*every)}, RTT {rtt_text(*every)} without queue;"
-        f" packets from {quantity_text(AFTER, 'time')} on, median and range of the runs.",
+        f" packets from {listed(map(after_of, every), 'time')} on, median and range of the runs.",
     )
 
 
