@@ -18,7 +18,7 @@ from typing import Final
 
 from pi2_fluid.errors import WriteError
 
-__all__ = ["require_writable", "save_bytes", "save_folder", "save_text"]
+__all__ = ["require_writable", "save_bytes", "save_folder", "save_text", "whole_or_told"]
 
 # Who has opened these goes on writing into them: a file of another inode would be another file.
 _HANDED_DOWN: Final = (1, 2)
@@ -179,8 +179,23 @@ def _beside(place: Path) -> Path:
 def _told(path: Path, size: int | None, kept: str | None) -> Iterator[None]:
     try:
         yield
+    except WriteError:
+        raise
     except OSError as error:
         raise _write_error(path, error, size, kept) from error
+
+
+@contextmanager
+def whole_or_told(path: Path) -> Iterator[None]:
+    """Raise as WriteError of a path what others raise who write there, and may name no path.
+
+    Raises
+    ------
+    WriteError
+        If anything is not written.
+    """
+    with _told(path, None, "what was written before is there"):
+        yield
 
 
 def _about(path: Path, error: OSError, size: int, kept: str) -> OSError:

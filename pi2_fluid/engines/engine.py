@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, UnsupportedError
+from pi2_fluid.records.calls import Named
 
 if TYPE_CHECKING:
     import xarray
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 
-class Engine(ABC):
+class Engine(metaclass=Named):
     """A way to run scenarios, with its options: a value that is made once and never changes.
 
     A subclass is a frozen dataclass, all of whose fields have defaults and are checked when it is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property, partial
 from numbers import Integral
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
+from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.loop.acks import HARMONICS, AckLoop, closed_form_ack_margins, find_echoes
 from pi2_fluid.loop.construction import LinearisedLoop
 from pi2_fluid.loop.crossovers import Crossings
@@ -24,7 +25,7 @@ from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.searching import Search
 from pi2_fluid.loop.transient import find_bandwidth, step_response
 from pi2_fluid.records.labels import line_up, relabel
-from pi2_fluid.units import has_labels
+from pi2_fluid.units import has_labels, validate_quantity
 
 if TYPE_CHECKING:
     import xarray
@@ -205,10 +206,10 @@ class LoopAnswers(LinearisedLoop):
         update "sampled" the value at the last update before `t`. An xarray.DataArray broadcasts by
         name.
         """
-        t, labels = line_up("t", t, self.labels, self.shape)
-        t = np.asarray(t, dtype=float)
-        if not np.isfinite(t).all():
-            raise QuantityError("t holds NaN or infinite times: give finite seconds.")
+        given, labels = line_up("t", t, self.labels, self.shape)
+        t = np.zeros(np.shape(given))
+        if t.size:
+            t = np.asarray(validate_quantity(given, "time", "t", low=-math.inf, closed=True))
         if labels is None:
             t = np.broadcast_to(t, (*self.shape, *t.shape))
         else:

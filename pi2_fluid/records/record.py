@@ -17,6 +17,7 @@ import numpy as np
 
 from pi2_fluid.errors import QuantityError, ScenarioError, UnsupportedError, show_value
 from pi2_fluid.ops import Number, namespace
+from pi2_fluid.records.calls import Named
 from pi2_fluid.records.counts import Counts
 from pi2_fluid.records.pytrees import register_pytree
 from pi2_fluid.units import (
@@ -240,7 +241,7 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Record:
+class Record(metaclass=Named):
     """Base of every description: frozen, keyword-only, validated, equal by value, a JAX pytree."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -162,7 +162,7 @@ def _axis(key: object, given: object, dimension: Callable[[str], str]) -> Axis:
         columns: list[tuple[Any, ...]] = [tuple(rows)]
     else:
         for row in rows:
-            if isinstance(row, str) or np.ndim(row) != 1 or len(row) != len(names):
+            if not _is_row(row) or len(row) != len(names):
                 raise QuantityError(
                     f"over zips {', '.join(names)}, and has the row {show_value(row)}: give each"
                     f" row {len(names)} values."
@@ -175,14 +175,19 @@ def _axis(key: object, given: object, dimension: Callable[[str], str]) -> Axis:
 
 
 def _listed(given: object, names: Sequence[str]) -> list[Any]:
-    listed = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, (str, bytes))
-    rows: list[Any] = list(given) if listed and np.ndim(given) else []  # type: ignore[call-overload, arg-type]
+    rows: list[Any] = list(given) if _is_row(given) else []
     if not rows:
         raise QuantityError(
             f"over has {show_value(given)} for {', '.join(names)}: give a list of values, one at"
             " least."
         )
     return rows
+
+
+def _is_row(given: object) -> TypeGuard[Sequence[Any]]:
+    if isinstance(given, np.ndarray):
+        return given.ndim > 0
+    return isinstance(given, Sequence) and not isinstance(given, (str, bytes))
 
 
 def _values(given: tuple[Any, ...], kind: str, name: str) -> NDArray[Any]:

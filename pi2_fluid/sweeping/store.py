@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.results.dataset import make_dataset
 from pi2_fluid.results.ratios import with_ratios
-from pi2_fluid.saving import save_bytes, save_folder
+from pi2_fluid.saving import save_bytes, save_folder, whole_or_told
 from pi2_fluid.sweeping.axes import Grid
 from pi2_fluid.sweeping.blocks import Block, blocks_of
 from pi2_fluid.sweeping.identity.identity import differences
@@ -61,7 +62,16 @@ class Store:
             What its points have.
         names : mapping of str to str
             What everything is called in the store.
+
+        Raises
+        ------
+        WriteError
+            If the disk is full; the block has no mark then.
         """
+        with whole_or_told(self.path):
+            self._write(block, rows, names)
+
+    def _write(self, block: Block, rows: Rows, names: Mapping[str, str]) -> None:
         extent = tuple(part.stop - part.start for part in block.region)
         for name, values in rows.values.items():
             shaped = values.reshape(*extent, *values.shape[1:])
@@ -215,5 +225,13 @@ def create_store(
         attributes={"units": "1", "long_name": "whether a block is there"},
     )
     files = {name: content.to_bytes() for name, content in made.items()}
-    save_folder(path, files, belongs=lambda _: False)
+    try:
+        save_folder(path, files, belongs=lambda _: False)
+    except OSError as error:
+        if (error.errno or 0) not in {errno.EEXIST, errno.ENOTEMPTY}:
+            raise
+        raise QuantityError(
+            f"store = {show_value(str(path))} has been begun by another process meanwhile: let that"
+            " one finish and call this again, which reads it, or give another path."
+        ) from None
     return Store(Path(path), grid.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from pi2_fluid.engines.engine import Engine
-from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.progress import Progress
 from pi2_fluid.results.dataset import Column, make_dataset
 from pi2_fluid.results.ratios import with_ratios
@@ -260,7 +261,12 @@ def _stored(
     run: _Runner,
 ) -> xarray.Dataset:
     """Return the store at a path, with what it lacked."""
-    from pi2_fluid.sweeping.store import create_store, find_store  # needs zarr
+    if importlib.util.find_spec("zarr") is None:
+        raise UnsupportedError(
+            f"store = {show_value(str(path))} needs the package zarr, which is not installed: pip"
+            " install pi2-fluid[files], or leave store out."
+        )
+    from pi2_fluid.sweeping.store import create_store, find_store
 
     store = find_store(path, grid, str(attrs["identity"]), resume=resume)
     if store is None:

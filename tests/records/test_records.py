@@ -81,7 +81,9 @@ class TestValues:
             setattr(record, field, 1.0)
 
     def test_keywords_only(self):
-        with pytest.raises(TypeError, match="positional"):
+        with pytest.raises(
+            TypeError, match="Reno takes nothing without a name, and by name decrea"
+        ):
             pf.Reno(0.5)  # type: ignore[call-arg]
 
 

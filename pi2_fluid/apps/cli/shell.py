@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 import warnings
@@ -27,6 +28,7 @@ from pi2_fluid.errors import (
 
 __all__ = ["ROOMS", "app_for", "main", "run"]
 
+_NOWHERE: Final = "standard output is closed: let it go to a file, a pipe or /dev/null."
 #: Options by the names that they once had.
 _RENAMED: Final = {"--mode": "--update", "--controller": "--update"}
 
@@ -51,7 +53,30 @@ ROOMS: Final = {
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    if sys.stdout is None:
+        sys.exit(_fail(_NOWHERE, codes.BAD_INPUT))
+    if sys.stdin is None:
+        sys.stdin = _Closed()
     sys.exit(run(sys.argv[1:]))
+
+
+class _Closed(io.TextIOBase):
+    """Standard input, where there is none."""
+
+    def read(self, size: int | None = -1, /) -> str:
+        """Refuse.
+
+        Raises
+        ------
+        QuantityError
+            Always.
+        """
+        raise QuantityError(
+            "standard input is closed: give the name of a file, or text by a pipe, as in"
+            " `tc qdisc show | pi2-fluid check -`."
+        )
+
+    readline = readlines = read  # type: ignore[assignment]
 
 
 def run(arguments: Sequence[str]) -> int:
