@@ -19,11 +19,14 @@ from pi2_fluid.network.scenario import Scenario
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, IntArray, Number
 
-__all__ = ["NS", "flow_counts", "flow_lives", "mean_capacity", "to_ns"]
+__all__ = ["MOST_BINS", "NS", "flow_counts", "flow_lives", "mean_capacity", "to_ns", "usual_bin"]
 
 
 #: ns in a second.
 NS: Final = 1e9
+#: Rows of a run at most where nobody asks for a number of them.
+MOST_BINS: Final = 100_000
+_BIN: Final = 0.1  # s
 
 
 class Lives(NamedTuple):
@@ -37,6 +40,17 @@ class Lives(NamedTuple):
 def to_ns(seconds: Number) -> int:
     """Return a time in whole nanoseconds."""
     return round(float(seconds) * NS)
+
+
+def usual_bin(duration: Number) -> float:
+    """Return the bin (s) of a run of this duration (s), unless another is asked for.
+
+    Examples
+    --------
+    >>> usual_bin(100.0), usual_bin(1e6)
+    (0.1, 10.0)
+    """
+    return max(_BIN, float(duration) / MOST_BINS)
 
 
 def flow_counts(scenario: Scenario) -> list[int]:

@@ -30,7 +30,7 @@ class Named(ABCMeta):
             whole = inspect.signature(cls.__init__)
             return whole.replace(parameters=list(whole.parameters.values())[1:])
 
-        def __call__(cls, *given: Any, **named: Any) -> Any:
+        def __call__(cls, *given: object, **named: object) -> object:
             """Make an object."""
             try:
                 return super().__call__(*given, **named)

@@ -44,6 +44,7 @@ from pi2_fluid.laws.sender import CLOCKS
 from pi2_fluid.network.bottlenecks import NetworkPoint
 from pi2_fluid.network.equilibrium import OperatingPoint
 from pi2_fluid.network.scenario import Scenario, require_scenario
+from pi2_fluid.network.schedule import MOST_BINS
 from pi2_fluid.records.record import require_untraced
 from pi2_fluid.results.schema import TRAJECTORY, provenance
 from pi2_fluid.results.trajectories import trajectory_dataset
@@ -107,7 +108,8 @@ class Fluid(Engine):
         are taken only where one of that length would be off by a tenth of the state, as where
         signals empty windows at a rate that it cannot follow: else that would grow without bound.
     sample : float or str, optional
-        Time between two rows (s). Default: the update interval, or 10 ms if there is none.
+        Time between two rows (s). Default: the update interval, or 10 ms if there is none; of what
+        would have more than ten million rows, a hundred-thousandth of the run.
     initial : OperatingPoint or mapping, optional
         State before time 0, which is otherwise an empty queue, windows of `initial_window`, and
         no signals: where `equilibrium` says the scenario rests, or any of ``window`` (one number
@@ -317,6 +319,8 @@ class Fluid(Engine):
         duration, sample = float(scenario.duration), self.sample
         if sample is None:
             sample = min(shortest_interval(scenario) or _SAMPLE, duration)
+            if duration / sample > _MOST_SAMPLES:  # which nobody has asked for
+                sample = duration / MOST_BINS
         step = validate_number(sample, "time", "sample", high=duration)
         count = int(np.floor(duration / step * (1.0 + 1e-12)))
         if count > _MOST_SAMPLES:

@@ -19,7 +19,7 @@ from pi2_fluid.engines.linux.reader import Log
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.network.outstanding import most_outstanding
 from pi2_fluid.network.scenario import Scenario, require_scenario
-from pi2_fluid.network.schedule import NS, to_ns
+from pi2_fluid.network.schedule import NS, to_ns, usual_bin
 from pi2_fluid.results.runs import runs_dataset
 from pi2_fluid.results.schema import RUNS, provenance
 from pi2_fluid.results.seeds import seed_list, thread_count
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Linux"]
 
-_BIN: Final = 0.1  # s
 _LEAST_MEMORY: Final = 256  # MiB of a guest, beside what its packets take
 _MOST_MEMORY: Final = 8192
 _PACKET_MEMORY: Final = 8192  # bytes that a packet under way takes, with its copy and its record
@@ -69,7 +68,8 @@ class Linux(Engine):
     seeds : int or sequence of int
         How many runs (their seeds are 1, 2, ...), or the seeds themselves, in [0, 2^63).
     bin : float or str, optional
-        Time over which a row of the result is summed (s), default 100 ms, 1 ms at least; the last
+        Time over which a row of the result is summed (s), default 100 ms (beyond
+        10,000 s a hundred-thousandth of the run), 1 ms at least; the last
         one may be shorter.
     threads : int, optional
         Guests side by side. Default: as many as there are cores. The numbers do not depend on it.
@@ -218,7 +218,7 @@ class Linux(Engine):
 
     def _prepare(self, scenario: Scenario, queue: Told | None = None) -> _Task:
         require_scenario(scenario)
-        length = float(_BIN if self.bin is None else self.bin)
+        length = float(usual_bin(scenario.duration) if self.bin is None else self.bin)
         plans = {seed: make_plan(scenario, seed, length, queue) for seed in seed_list(self.seeds)}
         kernel = None if self.host else find_kernel(self.kernel)
         if kernel is None:

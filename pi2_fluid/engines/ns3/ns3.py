@@ -11,7 +11,7 @@ from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.ns3.process import require_installed, run_seeds
 from pi2_fluid.engines.ns3.task import Task, make_task, not_modelled
 from pi2_fluid.network.scenario import Scenario, require_scenario
-from pi2_fluid.network.schedule import NS, to_ns
+from pi2_fluid.network.schedule import NS, to_ns, usual_bin
 from pi2_fluid.results.runs import runs_dataset
 from pi2_fluid.results.schema import RUNS, provenance
 from pi2_fluid.results.seeds import seed_list, thread_count
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Ns3"]
 
-_BIN: Final = 0.1  # s
 _SHORTEST: Final = 1e-9  # s
 
 
@@ -40,7 +39,8 @@ class Ns3(Engine):
         How many runs (their seeds are 1, 2, ...), or the seeds themselves, in [0, 2^63): the
         numbers of runs of ns-3's generator, whose own seed is 1.
     bin : float or str, optional
-        Time over which a row of the result is summed (s), default 100 ms; the last one may be
+        Time over which a row of the result is summed (s), default 100 ms (beyond
+        10,000 s a hundred-thousandth of the run); the last one may be
         shorter.
     threads : int, optional
         Processes side by side. Default: as many as there are cores. The numbers do not depend on
@@ -149,7 +149,7 @@ class Ns3(Engine):
 
     def _prepare(self, scenario: Scenario) -> Task:
         require_scenario(scenario)
-        length = float(_BIN if self.bin is None else self.bin)
+        length = float(usual_bin(scenario.duration) if self.bin is None else self.bin)
         duration = to_ns(scenario.duration)
         task = make_task(scenario, duration if length * NS >= duration else to_ns(length))
         require_installed()

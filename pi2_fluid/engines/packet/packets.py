@@ -21,7 +21,7 @@ from pi2_fluid.engines.packet.requirements import (
     trace_length,
 )
 from pi2_fluid.network.scenario import Scenario, require_scenario
-from pi2_fluid.network.schedule import flow_counts, to_ns
+from pi2_fluid.network.schedule import MOST_BINS, NS, flow_counts, to_ns, usual_bin
 from pi2_fluid.results.seeds import seed_list, thread_count
 from pi2_fluid.units import validate_number
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Packets", "simulate", "simulate_discipline"]
 
-_BIN: Final = 0.1  # s
 _PATIENCE: Final = 0.1  # s between two reports of progress
 _FEW: Final = 5_000  # events: half a millisecond, about what threads cost
 
@@ -55,8 +54,8 @@ class Packets(Engine):
     seeds : int or sequence of int
         How many runs (their seeds are 1, 2, ...), or the seeds themselves, in [0, 2^63).
     bin : float or str, optional
-        Time over which a row of the result is summed (s), default 100 ms; the last one may be
-        shorter.
+        Time over which a row of the result is summed (s), default 100 ms, and beyond 10,000 s a
+        hundred-thousandth of the run; the last one may be shorter. It is the coordinate ``bin``.
     threads : int, optional
         Runs side by side. Default: as many as there are cores. The numbers do not depend on it.
     trace : int, optional
@@ -134,7 +133,10 @@ class Packets(Engine):
         task = self._prepare(scenario, discipline)
         duration = float(scenario.duration)
         found, interrupted = _run_all(task.arguments, task.seeds, task.workers, duration, progress)
-        return packet_dataset(scenario, found, task.bin, interrupted)
+        made = packet_dataset(scenario, found, task.bin, interrupted)
+        if self.bin is None and float(scenario.duration) > MOST_BINS * usual_bin(0.0):
+            made.attrs["usual_bin"] = f"{task.bin / NS:g} s, of which {MOST_BINS} are the run"
+        return made
 
     def _prepare(
         self, scenario: Scenario, discipline: tuple[str, dict[str, float]] | None
@@ -142,7 +144,8 @@ class Packets(Engine):
         require_scenario(scenario)
         require_packets(scenario)
         numbers = seed_list(self.seeds)
-        length = bin_length(_BIN if self.bin is None else self.bin, scenario)
+        usual = usual_bin(scenario.duration)
+        length = bin_length(usual if self.bin is None else self.bin, scenario)
         events = trace_length(self.trace, len(numbers))
         flows = flow_counts(scenario)
         bins = -(-to_ns(scenario.duration) // length)
@@ -158,7 +161,7 @@ def simulate(
     scenario: Scenario,
     *,
     seeds: int | Sequence[int] = 10,
-    bin: float | str = "100ms",
+    bin: float | str | None = None,
     threads: int | None = None,
     progress: Callable[[float, float], None] | None = None,
     trace: int | None = None,
@@ -248,7 +251,7 @@ def simulate_discipline(
     discipline: tuple[str, dict[str, float]],
     *,
     seeds: int | Sequence[int] = 10,
-    bin: float | str = "100ms",
+    bin: float | str | None = None,
     threads: int | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> xarray.Dataset:

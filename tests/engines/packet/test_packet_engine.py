@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
 from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid import _core
 from pi2_fluid.engines.packet import compiled, packets, requirements
-from pi2_fluid.network.schedule import flow_counts, flow_lives, mean_capacity
+from pi2_fluid.network.schedule import MOST_BINS, flow_counts, flow_lives, mean_capacity, usual_bin
 
 LINK = pf.Link("10Mbit/s", buffer="100 packets")
 
@@ -88,7 +90,7 @@ def test_arguments_that_are_refused(options, said) -> None:
         ({"flows": reno(count=2_000_000)}, "count = 2000000"),
         ({"flows": [reno(count=600_000), reno(count=600_000)]}, "1200000 flows"),
         ({"flows": reno(initial_window=0.5)}, "initial_window = 0.5"),
-        ({"flows": reno(base_rtt=1e9)}, "base_rtt = 1e+09"),
+        ({"flows": reno(base_rtt="1000000000s")}, "base_rtt = 1e+09"),
         ({"flows": pf.Flows(pf.Cbr(rate=1e15))}, "rate = 1e+15"),
         ({"flows": pf.Flows(pf.Cbr(rate=1e-9))}, "rate = 1e-09"),
         ({"link": pf.Link(1e15)}, "Link capacity = 1e+15"),
@@ -98,7 +100,7 @@ def test_arguments_that_are_refused(options, said) -> None:
         ({"link": pf.Link("10Mbit/s", packet_size=63)}, "packet_size = 63"),
         ({"link": pf.Link("10Mbit/s", packet_size=70000)}, "packet_size = 70000"),
         ({"link": pf.Link("10Mbit/s", packet_size=1500.5)}, "packet_size = 1500.5"),
-        ({"link": pf.Link("10Mbit/s", ack_jitter=10)}, "ack_jitter = 10"),
+        ({"link": pf.Link("10Mbit/s", ack_jitter="10s")}, "ack_jitter = 10"),
         ({"duration": 1e9}, "duration = 1e+09"),
         ({"duration": 1e-10}, "duration = 1e-10"),
         ({"aqm": pf.Pi2(update_interval=1e-10)}, "Pi2 update_interval = 1e-10"),
@@ -579,3 +581,23 @@ def test_a_run_belongs_to_one_thread() -> None:
     assert refusals == ["this run is being computed by another thread."]
     assert run.time > 0
     assert run.outcome()["packets"] > 0
+
+
+@given(st.floats(1e-3, 1e9))
+def test_default_bins_are_as_ever_up_to_a_length_and_then_bounded(duration: float) -> None:
+    length = usual_bin(duration)
+    assert length == 0.1 or duration > 1e4
+    assert duration / length <= MOST_BINS * (1.0 + 1e-12)
+
+
+@pytest.mark.slow
+def test_a_run_of_days_has_a_bounded_number_of_rows() -> None:
+    flows = pf.Flows(pf.Reno(), 1, "100ms")
+    scenario = pf.Scenario(1e6, pf.Link("10kbit/s", buffer="40 packets"), pf.Pi2(), flows)
+    runs = pf.packet.simulate(scenario, seeds=1)
+    assert runs.sizes["time"] == MOST_BINS
+    assert runs.attrs["usual_bin"] == "10 s, of which 100000 are the run"
+    assert runs.nbytes < 5e7
+    assert float(runs.bin.max()) == 10.0
+    assert float(runs.throughput.mean()) > 9e3
+    assert pf.Fluid()._times(scenario).size == MOST_BINS + 1
