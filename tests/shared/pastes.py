@@ -6,8 +6,9 @@ Each piece comes with the queues that are in it, as (device, kind, handle, paren
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
@@ -21,6 +22,19 @@ KINDS = {
 }
 #: How a device is known: by the line itself, or by what stands before the output.
 SAID = ("line", "prompt", "trace", "root prompt", "heading", "watch", "script", "namespace")
+
+
+#: What stands between outputs, and shows no queue.
+COMMENTS = (
+    "",
+    "# before the run",
+    "cli\n---",
+    "as one can see:",
+    "$ ping -c 1 192.0.2.1\n64 bytes from 192.0.2.1: icmp_seq=1 ttl=64 time=0.5 ms",
+    "+ ip tcp_metrics show\n10.9.9.2 age 12.120sec ssthresh 23 cwnd 36 rtt 22846us",
+    "tc qdisc del dev wan0 root",
+    "{\n  [ -z tc ]\n}",
+)
 
 
 class Queue(NamedTuple):
@@ -41,13 +55,19 @@ class Output(NamedTuple):
     queues: tuple[Queue, ...]
     time: str
     comment: str
+    form: str = "text"
 
     def text(self, number: int) -> str:
         named = self.said in {"line", "script"}
         lines = [self.comment, stamp(self.time, number)]
         lines += [introduced(self.said, self.dev, number)]
-        for queue in self.queues:
-            lines += printed(queue, named=named)
+        if self.form == "text":
+            for queue in self.queues:
+                lines += printed(queue, named=named)
+        else:
+            objects = [as_object(queue, named=named) for queue in self.queues]
+            lines.append(json.dumps(objects, indent=4 if self.form == "pretty" else None))
+        lines += [f"class {queue.kind} {queue.handle}1 root rate 5Mbit" for queue in self.queues]
         return "".join(f"{line}\n" for line in lines if line is not None)
 
 
@@ -71,6 +91,30 @@ def printed(queue: Queue, *, named: bool) -> list[str]:
             "  new_flows_len 0 old_flows_len 0",
         ]
     return lines
+
+
+def as_object(queue: Queue, *, named: bool) -> dict[str, Any]:
+    """The object that `tc -j -s` prints."""
+    words = KINDS[queue.kind].split()
+    pairs = dict(zip(words[::2], words[1::2], strict=False))
+    options: dict[str, Any] = pairs
+    if queue.kind == "pie":
+        options = {"limit": 1000, "target": 15000, "tupdate": 16000, "alpha": 2, "beta": 20}
+    place = {"root": True} if queue.parent == "root" else {"parent": queue.parent}
+    return {
+        "kind": queue.kind,
+        "handle": queue.handle,
+        **({"dev": queue.dev} if named else {}),
+        **place,
+        "options": options,
+        "bytes": 1500 * queue.packets,
+        "packets": queue.packets,
+        "drops": 0,
+        "overlimits": 0,
+        "requeues": 0,
+        "backlog": 0,
+        "qlen": 0,
+    }
 
 
 def introduced(said: str, dev: str, number: int) -> str | None:
@@ -107,6 +151,13 @@ def quoted(text: str, way: str) -> str:
         return text.replace("\n", "\r\n")
     if way == "colours":
         return text.replace("qdisc", "\x1b[1;32mqdisc\x1b[0m")
+    if way == "journal":
+        before = "Nov 27 20:00:00 fw sh[12]: "
+        return "".join(f"{before}{line}\n" for line in text.splitlines())
+    if way == "numbered":
+        return "".join(f"{n:6}\t{line}\n" for n, line in enumerate(text.splitlines(), start=1))
+    if way == "grep -n":
+        return "".join(f"a/tc.log:{n}:{line}\n" for n, line in enumerate(text.splitlines()))
     if way == "indented":
         return "".join(f"    {line}\n" for line in text.splitlines())
     return text
@@ -119,15 +170,17 @@ def outputs(draw: st.DrawFn) -> list[Output]:
     trees = {dev: draw(trees_of(dev)) for dev in devices}
     #: One device is always said alike: who says it otherwise may mean another machine.
     said = {dev: draw(st.sampled_from(SAID)) for dev in devices}
+    forms = {dev: draw(st.sampled_from(("text", "text", "json", "pretty"))) for dev in devices}
     order = draw(st.lists(st.sampled_from(devices), min_size=1, max_size=10))
     found = []
     packets = dict.fromkeys(devices, 0)
     for dev in order:
         packets[dev] += draw(st.integers(0, 3000))
         queues = tuple(queue._replace(packets=packets[dev]) for queue in trees[dev])
-        comment = draw(st.sampled_from(("", "# before the run", "cli\n---", "as one can see:")))
+        comment = draw(st.sampled_from(COMMENTS))
         time = draw(st.sampled_from(("", "", "date", "Time", "epoch", "iso", "---")))
-        found.append(Output(dev, said[dev], queues, time, comment))
+        # one device is shown alike, as other counters are of another form
+        found.append(Output(dev, said[dev], queues, time, comment, forms[dev]))
     return found
 
 

@@ -6,10 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["clean"]
+__all__ = ["clean", "without_label"]
 
 #: What colours a terminal, moves its cursor, or names its window.
 _CONTROL: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
+#: What a journal, grep -n or cat -n put before the lines of tc.
+_LABEL: Final = re.compile(
+    r"\s*(?:[\w.-]+ [\w./-]+(?:\[\d+\])?:|(?:[\w./-]+[:-])?\d{1,7}[:-]?)"
+    r"(?=\s*(?:deleted|qdisc|class|Sent|backlog|prob|pkts_in|pkts_in_c|ecn_mark|credit|maxpacket"
+    r"|new_flow_count|new_flows_len|memory_used|memory|marked)\b)"
+)
 _QUOTED: Final = re.compile(r"[ \t]*(?:>[ \t]?)+")
 
 
@@ -37,3 +43,15 @@ def _unquoted(text: str) -> Iterator[str]:
     for line in text.split("\n"):
         mark = _QUOTED.match(line)
         yield line if mark is None else line[mark.end() :]
+
+
+def without_label(line: str) -> str:
+    """Return a line without what a journal or grep have put before it.
+
+    Examples
+    --------
+    >>> without_label("fw sh[12]: qdisc pie 1: root"), without_label("log.txt:7: Sent 5 bytes")
+    (' qdisc pie 1: root', ' Sent 5 bytes')
+    """
+    label = _LABEL.match(line)
+    return line if label is None else line[label.end() :]

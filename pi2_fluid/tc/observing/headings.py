@@ -18,6 +18,7 @@ _USUAL: Final = re.compile(
     r"(?:lo|wan|lan)\d*|(?:br|virbr|docker|bond|team|vlan|veth|ifb|tun|tap|wg|ppp|pppoe|gre|sit|usb"
     r"|wwan|can|ib|dummy|macvlan|vnet|eth|enp|eno|ens|enx|wlan|wlp|wlx)[\w.-]*|\w+-eth\d+"
 )
+_LONGEST: Final = 120  # letters
 _NAMED: Final = re.compile(r"\bdev ([\w.@-]+)")
 _RULE: Final = re.compile(r"\s*([-=*_#~])\1{2,}\s*")
 
@@ -35,7 +36,7 @@ def device_in_heading(line: str, known: Collection[str]) -> str | None:
     >>> [device_in_heading(line, ()) for line in ("=== wan0 ===", "dev mid.l:", "before:", "eth0")]
     ['wan0', 'mid.l', None, None]
     """
-    match = _HEADING.fullmatch(line)
+    match = _HEADING.fullmatch(line) if len(line) <= _LONGEST else None
     if match is None or not match["name"]:
         return None
     name = match["name"]

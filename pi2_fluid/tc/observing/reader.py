@@ -13,7 +13,7 @@ from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.blocks import add_line, block_of_json, block_of_words
 from pi2_fluid.tc.dummynet import Shaper, shapers_of
 from pi2_fluid.tc.dummynet_lines import configured_shapers
-from pi2_fluid.tc.observing.cleaning import clean
+from pi2_fluid.tc.observing.cleaning import clean, without_label
 from pi2_fluid.tc.observing.commands import Command, commands_in, without_prompt
 from pi2_fluid.tc.observing.forms import form_of, is_plain
 from pi2_fluid.tc.observing.headings import device_in_heading, is_rule, named_devices
@@ -32,6 +32,7 @@ _OUTPUT: Final = {"qdisc", "deleted", "class", "filter"}
 _TRACE: Final = re.compile(r"\++ ")
 _FENCE: Final = ("```", "~~~")
 _SHEBANG: Final = "#!"
+_LONGEST: Final = 10_000  # letters of a command
 #: What every command, prompt and trace has, and hardly a line of counters.
 _WORTH_A_LOOK: Final = re.compile(r"(?i:tc)|[$#%=>]|^\s*\+")
 
@@ -164,6 +165,8 @@ class _Reader:
                 self._new_output()
                 return at
             at, line = at + len(line) - len(rest), rest
+        if words[0] not in _OUTPUT and (rest := without_label(line)) is not line:
+            at, line, words = at + len(line) - len(rest), rest, rest.split()
         if words[0] in {"qdisc", "deleted"} and "qdisc" in words[:2]:
             dev = _value_behind("dev", words)
             where = self._where(dev)
@@ -184,7 +187,7 @@ class _Reader:
 
     def _command(self, line: str) -> bool:
         """Read the commands of a line; say whether it is one."""
-        if _WORTH_A_LOOK.search(line) is None:
+        if len(line) > _LONGEST or _WORTH_A_LOOK.search(line) is None:
             return False
         watched = of_watch(line)
         if watched is not None:

@@ -67,6 +67,14 @@ def test_any_mixture_of_outputs_gives_the_same_queues(found: list[Output], way: 
     assert got == sorted((*place, len(list(group))) for place, group in groupby(every, key))
 
 
+@pytest.mark.parametrize("way", ["journal", "numbered", "grep -n", "mail", "windows"])
+def test_what_stands_before_each_line_is_taken_off(way):
+    queues = [LAN, WAN, LAN._replace(packets=300_000)]
+    text = "\n".join(line for queue in queues for line in printed(queue, named=True))
+    assert seen_in(quoted(text, way)) == queues
+    assert [len(each.blocks) for each in series_of(observe(quoted(text, way)))] == [2, 1]
+
+
 @pytest.mark.slow
 @patient
 @given(found=outputs(), seed=st.randoms(use_true_random=False))

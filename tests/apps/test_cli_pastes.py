@@ -1,0 +1,74 @@
+"""`pi2-fluid check` of what people paste: what was read is said, and names are names."""
+
+from __future__ import annotations
+
+import pytest
+from pastes import Queue, printed
+from shell import assert_bad_input, strict_json
+
+from pi2_fluid.apps.cli import run
+
+CODEL = Queue("wan0", "fq_codel", "0:", "root", 9000)
+CAKE = "qdisc cake d5a2: parent 6:156 bandwidth unlimited diffserv4 triple-isolate\n"
+
+
+def check(capsys, tmp_path, text: str, *words: str) -> tuple[int, str]:
+    path = tmp_path / "paste.txt"
+    path.write_text(text)
+    return run(["check", str(path), *words]), " ".join(capsys.readouterr().out.split())
+
+
+def test_a_handle_has_one_colon(capsys, tmp_path):
+    unnamed = "\n".join(["qdisc mq 0: root", *printed(CODEL, named=False), CAKE])
+    _, out = check(capsys, tmp_path, unnamed)
+    assert "fq_codel 0: fq_codel gives each flow" in out
+    assert "cake d5a2: cake shapes" in out
+    assert "::" not in out
+
+
+def test_what_was_read_is_said_where_queues_do_not_say_it(capsys, tmp_path):
+    lines = printed(CODEL, named=False)
+    text = "\n".join(["$ tc -s qdisc show dev wan0", *lines, "$ tc -s qdisc show dev lan0", *lines])
+    code, out = check(capsys, tmp_path, text)
+    assert code == 3
+    assert out.startswith("read: 2 devices (wan0, lan0) fq_codel 0: dev wan0: fq_codel gives")
+    run(["check", text, "--json"])
+    assert strict_json(capsys.readouterr().out)["read"] == "2 devices (wan0, lan0)"
+    _, out = check(capsys, tmp_path, "\n".join(printed(CODEL, named=True)))
+    assert "read:" not in out
+
+
+def test_queues_alike_are_named_once_where_they_are_silent(capsys, tmp_path):
+    text = 3 * "qdisc noqueue 0: dev lo root refcnt 2\n" + CAKE
+    _, out = check(capsys, tmp_path, text)
+    assert out.count("noqueue 0: dev lo") == 1
+
+
+def test_classes_before_queues_are_no_reason_to_refuse(capsys, tmp_path):
+    text = "class htb 1:10 root leaf 8001: rate 5Mbit ceil 5Mbit\n" + CAKE
+    assert check(capsys, tmp_path, text)[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[Match]\nName=eth0\n[Network]\nDHCP=yes\n", "there is no pie, fq_pie or dualpi2 in"),
+        ("[root@fw ~]# tc qdisc show\n[root@fw ~]# ", "there is no pie, fq_pie or dualpi2 in"),
+        ('node_qdisc_backlog{device="a",kind="pie"} 6\n', "name pie on a, and none of its options"),
+        ('[{"kind": "pie", "handle":', "the JSON cannot be read"),
+        ("qdisc pie 1: dev eth0 root refcnt 2\n", "this tc is older than pie"),
+    ],
+)
+def test_the_reason_is_the_true_one(capsys, tmp_path, text, said):
+    path = tmp_path / "paste.txt"
+    path.write_text(text)
+    assert_bad_input(capsys, ["check", str(path)], said)
+
+
+@pytest.mark.slow
+def test_counters_of_queues_alike_are_told_apart(capsys, tmp_path):
+    queues = [Queue("eth0", "pie", f"{n}:", f"1:{n}", packets) for n, packets in ((1, 9), (2, 0))]
+    text = "\n".join(line for queue in queues for line in printed(queue, named=True))
+    _, out = check(capsys, tmp_path, text, "--hz", "1000", "--rtt", "50ms")
+    assert "at 1:1, not the bottleneck: of 9 packets" in out
+    assert "at 1:2, no packet has left since it was made." in out
