@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -60,6 +61,7 @@ _ATTRIBUTES: Final = {
     "cake": "- - bandwidth - - - overhead rtt - - memlimit - - - mpu - - - fwmark",
 }
 _MOST_WORDS: Final = 4
+_WATCH: Final = ("strace", "-f", "--seccomp-bpf", "-e", "trace=sendmsg")
 _TEXTS: Final = {
     "time": (
         *(
@@ -209,6 +211,14 @@ def can_ask() -> bool:
     )
 
 
+@cache
+def _can_watch() -> bool:
+    """Say whether there is an strace that may look."""
+    if shutil.which("strace") is None:
+        return False
+    return not subprocess.run([*_WATCH, "true"], capture_output=True, check=False).returncode
+
+
 def version() -> str:
     """Return that of the machine's iproute2."""
     said = subprocess.check_output(["tc", "-V"], text=True)
@@ -231,8 +241,7 @@ def ask(lines: Sequence[tuple[str, ...]]) -> list[Answer]:
         for number, line in enumerate(lines, 1)
     )
     with tempfile.NamedTemporaryFile("r") as trace:
-        watch = ["strace", "-f", "--seccomp-bpf", "-o", trace.name, "-e", "trace=sendmsg"]
-        watch = [*watch, "-e", "write=all"] if shutil.which("strace") else []
+        watch = [*_WATCH, "-e", "write=all", "-o", trace.name] if _can_watch() else []
         done = subprocess.run(
             ["unshare", "-rn", *watch, "sh"],
             input=script,

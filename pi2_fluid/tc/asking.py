@@ -11,6 +11,7 @@ from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, MICROSECONDS, PIE_GAIN, Told, told_to_tc
 from pi2_fluid.laws.registry import laws_of_tc
 from pi2_fluid.records.record import require_scalars
+from pi2_fluid.records.unit import Unit
 from pi2_fluid.tc import kernel
 from pi2_fluid.tc.generations import NEWEST, Generation
 from pi2_fluid.tc.options import KINDS, Number, defaults
@@ -64,21 +65,22 @@ def require_mtu(mtu: object) -> None:
         )
 
 
-def microseconds(value: object, name: str) -> int:
-    """Return a time as tc passes it on, cut to whole microseconds.
+def microseconds(value: object, name: str, unit: Unit = MICROSECONDS) -> int:
+    """Return a time as tc passes it on, cut to whole microseconds; `unit` is the kernel's.
 
     Raises
     ------
     QuantityError
         If it is no time.
     DomainError
-        If it is cut to nothing, which tc takes for nothing asked, or is beyond 4.29 s.
+        If it is cut to nothing, which tc takes for nothing asked, or is beyond what the kernel
+        keeps: 4.29 s of DualPI2, 4294.96 s of PIE.
     """
-    us = MICROSECONDS.ask(validate_number(value, "time", name))
-    if us not in MICROSECONDS.numbers:
+    us = unit.ask(validate_number(value, "time", name))
+    if us is None or us not in unit.numbers:
         raise DomainError(
-            f"{name} = {show_value(value)} is outside the 1us to 4.29s that tc and kernel can"
-            " exchange: give a time in between."
+            f"{name} = {show_value(value)} is outside the 1us to {unit.high // 10**4 / 100:g}s that"
+            " tc and kernel can exchange: give a time in between."
         )
     return us
 
@@ -123,7 +125,7 @@ def _whole(aqm: Aqm, told: Told) -> int:
     """Return what to ask for a parameter, in what tc and kernel count it in."""
     unit, name, value = told.unit, told.name, getattr(aqm, told.name)
     if unit.name == "time":
-        return microseconds(value, name)
+        return microseconds(value, name, unit)
     asked = unit.ask(value)
     if asked is not None and asked in unit.numbers:
         return asked

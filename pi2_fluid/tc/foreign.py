@@ -27,7 +27,7 @@ _PROBABILITY: Final = Unit(name="probability", per_si=2**32, high=2**33)  # see 
 _EVENT: Final = Unit(name="event", low=0)  # the number of a block of filters
 _OVERHEAD: Final = Unit(name="count", low=-64, high=256)
 _PAIR: Final = Unit(name="pair", low=0, high=2**16 - 1)  # a byte, and which of its bits count
-_MPU: Final = Unit(name="count", low=0, high=256)
+_MPU: Final = Unit(name="count", high=256)
 
 
 def _number(word: str, unit: Unit, *, base: int = 0) -> Number:

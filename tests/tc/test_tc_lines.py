@@ -112,6 +112,23 @@ def test_what_tc_reads_is_read(words, option, number):
     assert read(words)[option] == number
 
 
+def test_pie_keeps_longer_times_than_dualpi2():
+    law = pf.Pie(target="10s", update_interval="5s")
+    assert pf.qdisc.parse(pf.qdisc.to_tc(law, "pie"))[0].aqm.target == 10.0
+    with refused(pf.DomainError, match="outside the 1us to 4.29s that"):
+        pf.qdisc.to_tc(pf.DualPi2(target="10s"), "dualpi2")
+    with refused(pf.DomainError, match="outside the 1us to 4294.96s that"):
+        pf.qdisc.to_tc(pf.Pie(target="5000s"), "pie")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_any_protection_of_classic_packets_comes_back(share):
+    line = pf.qdisc.to_tc(pf.DualPi2(c_protection=share), "dualpi2")
+    (queue,) = pf.qdisc.parse(line)
+    (shown,) = pf.qdisc.parse(pf.qdisc.show(queue))
+    assert queue.aqm.c_protection == shown.aqm.c_protection == share
+
+
 def test_a_step_in_packets_has_all_suffixes_of_tc():
     for text in ("3p", "3pkt", "3pkts", "3packet", "3packets", "+3p"):
         assert asked(f"dualpi2 step_thresh {text}").step_packets == 3
