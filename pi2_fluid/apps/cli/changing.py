@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from pi2_fluid.apps.cli.output import make_grid
 
@@ -48,6 +47,6 @@ def change_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Table | No
             told[float(at)],
             f"{1e3 * peak:.4g} ms",
             f"{1e3 * rest:.4g} ms",
-            f"{settling:.3g} s" if np.isfinite(settling) else "not until the next",
+            f"{settling:.3g} s" if math.isfinite(settling) else "not until the next",
         )
     return table
