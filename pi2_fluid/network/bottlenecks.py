@@ -10,6 +10,7 @@ queue. Where all links have a price, which has no queue, rest is a convex proble
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -47,6 +48,7 @@ _CONVERGED: Final = 1e-11
 _FULL: Final = 1e-9
 # A link that would have to signal less than this signals nothing.
 _LEAST: Final = 1e-12
+_LACKING: Final = (1e-6, 1e-8, 1e-10)  # of the load: below 1, then below that of the fullest
 _SWEEPS: Final = (50, 100, 200, 400, 800, 1600, 3200, 6400)
 
 
@@ -353,9 +355,11 @@ def _solve(links: _Links) -> FloatArray:
         excess = links.excess_at(v)
         if sweeps >= 400:
             _require_room(links, (v >= 1.0) & (excess > 1e-6), excess)
-            # One that lacks next to nothing comes to rest too slowly: it may be idle, or just wait.
-            for rests_at in (-1.0, 0.0):
-                lacks = (excess < -1e-6) & (v > rests_at)
+            # One that lacks next to nothing comes to rest too slowly: it may be idle, or just wait;
+            # so may one that has next to nothing more of capacity than another.
+            for least, rests_at in itertools.product(_LACKING, (-1.0, 0.0)):
+                most = -least if least == _LACKING[0] else float(np.max(excess[v > 0.0])) - least
+                lacks = (excess < most) & (v > rests_at)
                 found = _polish(links, np.where(lacks, rests_at, v))
                 if found is not None:
                     return found
