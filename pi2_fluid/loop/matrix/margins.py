@@ -42,6 +42,8 @@ def find_matrix_crossings(
     turning: float,
     end: float,
     bound: Callable[[float], float],
+    *,
+    quiet: bool = False,
 ) -> Crossings:
     """Return every crossover that matters for the margins of a matrix loop.
 
@@ -55,6 +57,8 @@ def find_matrix_crossings(
         Where the frequencies of a sampled loop end, pi/T; else inf.
     bound : callable
         An upper bound of the eigenvalues from a frequency on.
+    quiet : bool
+        As in `find_crossings`.
 
     Returns
     -------
@@ -72,7 +76,8 @@ def find_matrix_crossings(
         crossings = None if np.isfinite(end) else _crossings_between(response, w, loci)
         if crossings is None:
             crossings = _crossings_one_by_one(response, w, loci, end)
-        best = max((phase.gain for phase in crossings.phase), default=0.0)
+        gains = [each.gain for each in crossings.phase if not quiet or each.gain < 1.0]
+        best = max(gains, default=0.0)
         if np.isfinite(end) or best > bound(high):
             return crossings
         high = 2 * high + 2 * np.pi * turning
@@ -192,7 +197,8 @@ def smallest_singular_value(response: Matrices, crossings: Crossings, *, fades: 
             break
     x = np.log(w)
     padded = np.concatenate([[np.inf], sizes, [np.inf]])
-    lowest = (sizes <= padded[:-2]) & (sizes <= padded[2:]) & (sizes < np.min(sizes) + 0.5)
+    lowest = (sizes <= padded[:-2]) & (sizes <= padded[2:])
+    lowest &= sizes < np.min(sizes) + 0.5 * (1.0 + np.min(sizes))  # as in `smallest_on_curve`
     middle = np.flatnonzero(lowest)
     low, high = x[np.maximum(middle - 1, 0)], x[np.minimum(middle + 1, x.size - 1)]
     rows = np.arange(len(middle))
@@ -215,10 +221,12 @@ def _low_end(response: Matrices, start: float) -> float:
     flat = np.abs(grows) < _SETTLED
     falling = (np.abs(grows - np.log(_QUARTER)) < _SETTLED) & (np.abs(before) > 2.0)
     settled = np.all(flat | falling, axis=1)
+    # what is flat between two corners is not yet what it stays at
+    settled = np.logical_and.accumulate(settled[::-1])[::-1]
     if not settled.any():
         raise SolverError(
-            "the loop has no low-frequency asymptote that could be reached: its slowest time"
-            " constant is too long compared with its round-trip time."
+            f"the eigenvalues of the loop do not settle down to {float(w[-1]):.3g} rad/s: check the"
+            " rates of its laws."
         )
     return float(w[np.argmax(settled)])
 

@@ -35,7 +35,7 @@ from pi2_fluid.loop.matrix.counting import (
 from pi2_fluid.loop.matrix.eigenloci import follow
 from pi2_fluid.loop.matrix.margins import find_matrix_crossings, smallest_singular_value
 from pi2_fluid.loop.matrix.response import matrix_response
-from pi2_fluid.loop.matrix.sampled import sampled_matrix
+from pi2_fluid.loop.matrix.sampled import require_followable, sampled_matrix
 from pi2_fluid.loop.matrix.system import MatrixLoop, linearize_network
 from pi2_fluid.loop.price_criteria import PriceCriteria, price_criteria
 from pi2_fluid.loop.strangers import NoSystem
@@ -503,9 +503,14 @@ class NetworkLoop(NoSystem):
 
     @cached_property
     def _crossings(self) -> Crossings:
+        return self._find_crossings()
+
+    def _find_crossings(self, *, quiet: bool = False) -> Crossings:
+        if self.update == "sampled":
+            require_followable(self.linear)
         end = np.pi / self.linear.intervals[0] if self.update == "sampled" else np.inf
         turning = 1.0 / longest_delay(self.linear, self.update)
-        return find_matrix_crossings(self._on_axis, turning, end, self._bound)
+        return find_matrix_crossings(self._on_axis, turning, end, self._bound, quiet=quiet)
 
     @property
     def _curve(self) -> Crossings:
@@ -515,11 +520,15 @@ class NetworkLoop(NoSystem):
 
     @cached_property
     def _margins(self) -> SearchedMargins:
-        return margins_from_crossings(self._crossings, lambda: self._count)
+        crossings = self._crossings
+        if any(phase.gain >= 1.0 for phase in crossings.phase):
+            crossings = self._find_crossings(quiet=True)
+        return margins_from_crossings(crossings, lambda: self._count)
 
     @cached_property
     def _count(self) -> int:
         if self.update == "sampled":
+            require_followable(self.linear)
             return count_sampled_modes(self.linear)
         return count_modes(self.linear, self.update)
 

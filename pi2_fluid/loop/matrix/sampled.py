@@ -3,8 +3,9 @@
 As of one queue (`pi2_fluid.loop.sampled`), L_d = (1 - y) (1/T) sum over k of G(s_k)/s_k times the
 updates D(y) of the links, s_k = s + 2 pi j k/T, now with matrices: what each update sees are the
 delays of all, sampled at one time. Where links tick at other intervals there is no such matrix.
-A link with a price counts what arrives instead, so that its row of G is (1 - y)/s_k times that of
-the rate: what has arrived up to now, less what had up to the update before.
+A link with a price counts what arrives instead, so that its row of G is (1 - y)/(s_k T) times that
+of the rate: what has arrived up to now, less what had up to the update before, is T times the mean
+rate, in whose unit the row is, as that of the continuous loop.
 
 At large s every entry of G/s is a sum of terms -N_i (f_i/s^2 + (c b)_i/s^3) dp_i/du_m e^{-s d}/C_l,
 with f for what senders answer at once and the way from the controller to the source and on to the
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.matrix.response import plant_matrix
 from pi2_fluid.loop.matrix.system import MatrixLoop
 from pi2_fluid.loop.response import held_polynomials
@@ -27,12 +29,13 @@ from pi2_fluid.loop.sampled import held_sums
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["sampled_matrix"]
+__all__ = ["require_followable", "sampled_matrix"]
 
 _ALIASES: Final = 32
 _REACH: Final = 40.0
 _MOST_ALIASES: Final = 4000
 _BLOCK: Final = 2**14  # frequencies of aliases at once
+_MOST_RESPONSES: Final = 1e6  # some ten seconds
 
 
 def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None) -> ComplexArray:
@@ -72,11 +75,31 @@ def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None
         total += np.einsum("ilm,ilmn->nlm", size, sums) * scale
     step = -np.expm1(-s * T)[:, None, None]
     total *= step
-    total[:, counts] *= step
+    total[:, counts] *= step / T
+    units = np.where(counts, T, 1.0) * loop.units
     for column, controller in enumerate(loop.controllers):
         numerator, denominator = held_polynomials(controller, s)
-        total[:, :, column] *= (loop.units[column] * numerator / denominator)[:, None]
+        total[:, :, column] *= (units[column] * numerator / denominator)[:, None]
     return total
+
+
+def require_followable(loop: MatrixLoop) -> None:
+    """Refuse a loop that would take minutes to be followed up to pi/T.
+
+    Raises
+    ------
+    SolverError
+        If its frequencies times their aliases are too many.
+    """
+    T, longest = loop.intervals[0], float(np.max(loop.rtt))
+    points = max(8.0, math.pi / T * longest / 0.4)
+    responses = points * 2 * _alias_count(loop, T)
+    if responses > _MOST_RESPONSES:
+        raise SolverError(
+            f"round-trip times from {float(np.min(loop.rtt)):.3g} to {longest:.3g} s take"
+            f" {responses:.2g} responses of the exactly sampled loop, above {_MOST_RESPONSES:.0e}:"
+            ' use update="delayed", or leave the shortest or the longest path out.'
+        )
 
 
 def _leading_terms(
