@@ -71,7 +71,9 @@ def taken(field: Field[Any]) -> dict[str, Any]:
     """Return what the key of a field takes."""
     given = field.metadata
     if "quantity" in given:
-        return quantity(given["quantity"])
+        found = quantity(given["quantity"])
+        other = [{"$ref": f"#/definitions/{given['or_as']}"}] if "or_as" in given else []
+        return {"anyOf": [*found["anyOf"], *other]}
     if "quantities" in given:
         each = quantity(given["quantities"])
         return {"anyOf": [*each["anyOf"], {"type": "array", "items": each}]}

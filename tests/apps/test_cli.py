@@ -346,6 +346,17 @@ def small(tmp_path) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize(("buffer", "said"), [("40000 packets", True), ("500ms", False)])
+def test_a_queue_in_a_buffer_that_no_device_has_is_said(capsys, tmp_path, buffer, said) -> None:
+    path = tmp_path / "long.toml"
+    text = SCENARIO.replace("12Mbit/s", "2Mbit/s").replace('"coupled"', '"taildrop"')
+    text = text.replace("[aqm]", f'link.buffer = "{buffer}"\n[aqm]')
+    path.write_text(text, encoding="utf-8")
+    answer = printed(capsys, ["simulate", str(path), *COARSE])
+    assert ("long buffer: packets waited up to" in answer) is said
+    assert ("holds 40000, or 240 s; give" in answer) is said
+
+
 def same_run(**options: Any) -> Any:
     return pf.fluid.simulate(pf.Scenario.from_toml(SCENARIO), tolerance=1e-3, **options)
 

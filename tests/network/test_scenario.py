@@ -48,6 +48,19 @@ def assert_sentence(error: BaseException, *shown: str) -> None:
 
 
 class TestLink:
+    def test_a_buffer_as_a_time_holds_what_the_link_serves_in_it(self):
+        # 5 Mbit/s are 416.7 packets of 1500 bytes a second
+        assert Link("5Mbit/s", buffer="250ms").buffer == 105.0
+        assert Link("5Mbit/s", buffer="250ms", packet_size="500B").buffer == 313.0
+        np.testing.assert_array_equal(Link([5e6, 10e6], buffer="0.25s").buffer, [105.0, 209.0])
+        link = Link("5Mbit/s", buffer="250ms")
+        assert dataclasses.replace(link, capacity="10Mbit/s").buffer == 105.0  # packets by now
+
+    @pytest.mark.parametrize("buffer", ["250", "-3ms", "0ms", "5Mbit"])
+    def test_a_buffer_that_is_neither_packets_nor_a_time(self, buffer):
+        with pytest.raises((pf.QuantityError, pf.DomainError), match="Link buffer = "):
+            Link("5Mbit/s", buffer=buffer)
+
     def test_text_and_defaults(self):
         link = Link("10Mbit/s")
         assert (link.capacity, link.buffer, link.packet_size) == (1e7, 40000.0, 1500.0)

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     import xarray
     from rich.table import Table
 
-__all__ = ["add_largest", "change_table"]
+    from pi2_fluid.network.scenario import Scenario
+
+__all__ = ["add_largest", "buffer_note", "change_table"]
+
+_LONG = 1.0  # s, a buffer that hardly any device has
 
 
 def add_largest(table: Table, summary: xarray.Dataset) -> None:
@@ -21,6 +25,24 @@ def add_largest(table: Table, summary: xarray.Dataset) -> None:
     at = float(summary.queue_delay_max_at.to_numpy().ravel()[top])
     when = ("ms", f"at {at:.4g} s") if len(table.columns) > 4 else (f"ms at {at:.4g} s",)
     table.add_row("", "largest", f"{1e3 * float(values[top]):.4g}", *when)
+
+
+def buffer_note(scenario: Scenario, summary: xarray.Dataset) -> str:
+    """Return that packets waited in a buffer longer than devices have; "" if they did not."""
+    names = scenario.node_names
+    for place, node in enumerate(scenario.network.nodes):
+        link, several = node.link, "link" in summary.dims
+        mine = summary.queue_delay_max.isel(link=place) if several else summary.queue_delay_max
+        longest, packets = float(mine.max()), float(link.buffer)
+        holds = packets * 8.0 * float(link.packet_size) / float(link.capacity)
+        if longest > _LONG and holds > _LONG:
+            where = f" of {names[place]}" if several else ""
+            return (
+                f"long buffer{where}: packets waited up to {longest:.3g} s in one that holds"
+                f" {packets:.6g}, or {holds:.3g} s; give what the device has, e.g. buffer ="
+                ' "250ms"'
+            )
+    return ""
 
 
 def change_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Table | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pi2_fluid.apps.cli import codes, options
-from pi2_fluid.apps.cli.changing import add_largest, change_table
+from pi2_fluid.apps.cli.changing import add_largest, buffer_note, change_table
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, WRITERS, check_path
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
@@ -81,7 +81,7 @@ def simulate(
         if not as_json:
             show = print_runs if binned else _print_trajectory
             show(f"{title}\n{chosen.way(dataset)}", dataset, summary)
-            _print_end(chosen, dataset, files)
+            _print_end(chosen, dataset, files, buffer_note(described, summary))
             return
         missing = dataset.attrs["not_modelled"]
         print_json(
@@ -146,7 +146,9 @@ def _print_delays(dataset: xarray.Dataset, summary: xarray.Dataset) -> None:
         typer.echo()
 
 
-def _print_end(engine: Engine, dataset: xarray.Dataset, files: Sequence[Path]) -> None:
+def _print_end(
+    engine: Engine, dataset: xarray.Dataset, files: Sequence[Path], buffers: str
+) -> None:
     """Print what to know of a result of either kind beside its numbers."""
     missing = dataset.attrs["not_modelled"]
     remarks = engine.remarks(dataset)
@@ -155,6 +157,7 @@ def _print_end(engine: Engine, dataset: xarray.Dataset, files: Sequence[Path]) -
     lines += [f"beyond the laws: {beyond}"] if beyond else []
     if heavy:
         lines.append(f"sizes without a mean, which a few transfers of each seed decide: {heavy}")
+    lines += [buffers] if buffers else []
     lines += [f"written: {path}" for path in files]
     if lines:
         typer.echo("\n" + "\n".join(lines))
