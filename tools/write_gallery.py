@@ -59,7 +59,7 @@ ratio from 0.8 to 1.25. *If* means that it holds only after a decision of ours, 
 ```sh
 pi2-fluid figures                             # this list, in a terminal
 pi2-fluid figure pi2:15                       # one figure: pictures, numbers, verdicts
-pi2-fluid figure pi2:7 --set rtt=50ms         # the same with something changed
+pi2-fluid figure pi2:7 --set rtt=50ms         # something changed, as picture and files then say
 pi2-fluid figure pie:10 --check               # draws nothing: are the verdicts as recorded?
 make gallery                                  # all of them in full
 ```
