@@ -9,7 +9,7 @@ import pytest
 from archives import hexadecimal, mirror, paragraph, serving, signed, suite
 from refusals import refused
 
-from pi2_fluid.engines.linux.building import signatures
+from pi2_fluid.engines.linux.building import debian, signatures
 from pi2_fluid.engines.linux.building.debian import find_package
 from pi2_fluid.errors import BuildError, QuantityError, UnsupportedError
 
@@ -182,6 +182,12 @@ def test_a_list_that_unpacks_to_very_much_is_refused(archive) -> None:
     listed(archive, GOOD + "\n" + "x" * 300_000_000)
     assert len(archive.files["dists/sid/main/binary-all/Packages.xz"]) < 200_000
     with refused(BuildError, "Packages.xz cannot be unpacked (it is too long"):
+        find(None, archive)
+
+
+def test_a_list_that_unpacks_only_with_much_memory_is_refused(archive, monkeypatch) -> None:
+    monkeypatch.setattr(debian, "_MEMORY", 100_000)
+    with refused(BuildError, "Packages.xz cannot be unpacked (Memory usage limit"):
         find(None, archive)
 
 
