@@ -46,18 +46,21 @@ class Observation:
     told: bool = False
     blocks: list[Block] = field(default_factory=list)
     classes: dict[str, ShapedClass] = field(default_factory=dict)
+    _places: set[tuple[str | None, str]] = field(default_factory=set, repr=False, compare=False)
 
     @property
     def where(self) -> Where:
         """What tells its device from others."""
         return self.host, self.namespace, self.dev
 
-    def has_place_of(self, block: Block) -> bool:
-        """Say whether there is a queue already where this one is."""
-        return any(
-            one.parent == block.parent and (one.handle == block.handle or block.parent == "root")
-            for one in self.blocks
-        )
+    def add(self, block: Block) -> bool:
+        """Add a queue; False, and nothing is added, where there is one in its place already."""
+        place = (block.parent, "" if block.parent == "root" else block.handle)
+        if place in self._places:
+            return False
+        self._places.add(place)
+        self.blocks.append(block)
+        return True
 
     def rate_above(self, block: Block) -> float | None:
         """Return the least of the rates that stand above a queue (bit/s); None if there is none.

@@ -135,6 +135,8 @@ class _Reader:
     #: The rates of classes by device, for outputs that show none.
     classes: dict[Where, dict[str, ShapedClass]] = field(default_factory=dict)
     of_classes: Observation | None = None
+    #: Outputs that name no device, and show no classes up to here.
+    classless: list[Observation] = field(default_factory=list)
     #: The devices that are named anywhere.
     devices: frozenset[str] = frozenset()
     #: Whether it is a file for a shell, where # begins a comment and is no prompt.
@@ -245,14 +247,16 @@ class _Reader:
         if block.gone:
             return
         one = self.open.get((where, source))
-        if one is None or one.has_place_of(block):
+        if one is None or not one.add(block):
             host, namespace, dev = where
             one = Observation(
                 dev=dev, namespace=namespace, host=host, time=self.time, source=source, told=told
             )
+            one.add(block)
             self.open[where, source] = one
             self.observations.append(one)
-        one.blocks.append(block)
+            if dev is None and source == "printed":
+                self.classless.append(one)
         self.of_classes = None
 
     def _class_printed(self, shaped: ShapedClass | None) -> None:
@@ -263,19 +267,12 @@ class _Reader:
             self.classes.setdefault(self.around, {})[shaped.place] = shaped
             one = self.open.get((self.around, "printed"))
         else:
-            one = self.of_classes or self._only_one_without_classes()
-            self.of_classes = one
+            # of several outputs it would be a guess whose they are
+            if self.of_classes is None and len(self.classless) == 1:
+                self.of_classes = self.classless.pop()
+            one = self.of_classes
         if one is not None:
             one.classes[shaped.place] = shaped
-
-    def _only_one_without_classes(self) -> Observation | None:
-        """Return whose classes follow where no device is named; None if it can be several."""
-        left = [
-            one
-            for one in self.observations
-            if one.source == "printed" and one.dev is None and not one.classes
-        ]
-        return left[0] if len(left) == 1 else None
 
     def _json(self, at: int) -> int:
         value, end = read_json(self.text, at)
