@@ -515,7 +515,11 @@ class TestParameters:
                 pf.DomainError,
                 "update_interval = 1e-12 is outside",
             ),
-            (pf.Pie(target="10000s"), pf.DomainError, r"target = 10000.0 is outside \[1e-09, 1000\] s"),
+            (
+                pf.Pie(target="10000s"),
+                pf.DomainError,
+                r"target = 10000.0 is outside \[1e-09, 1000\] s",
+            ),
             (pf.Pi(beta=1e9), pf.DomainError, "beta = 1000000000.0 is above the 100000 Hz"),
             (pf.Pi(per_packet="10000s"), pf.DomainError, "per_packet"),
             (pf.Pie(burst="10000s"), pf.DomainError, "burst"),
