@@ -12,7 +12,6 @@ from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.pasting import in_shell
 from pi2_fluid.design.clocks import BY_CLOCK, least_of, said
 from pi2_fluid.laws.registry import kind_of
-from pi2_fluid.network.traffic import PACKET_BITS, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -232,6 +231,8 @@ def _verdict(one: Verdict, who: str) -> str:
 
 def _room(one: Verdict) -> str:
     """Return whether a buffer holds the target at the rate of the link, or up to which rate."""
+    from pi2_fluid.network.traffic import in_words
+
     held, rate = one.rate_held, one.traffic.rate
     above = f"too few for the target above {in_words(held, 3)}"
     if rate is None or held < float(rate):
@@ -264,6 +265,8 @@ def _limit(limit: float, one: Verdict) -> str:
 
 
 def _worst(one: Verdict) -> str:
+    from pi2_fluid.network.traffic import PACKET_BITS, in_words
+
     worst, window = one.decisive, one.window
     who, rtt = kind_of(worst.sender), _ms(worst.rtt)
     if math.isinf(window):
