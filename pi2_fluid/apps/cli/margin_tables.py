@@ -17,6 +17,7 @@ __all__ = ["margin_table", "said_of", "swing"]
 
 _SAID: Final = (
     "gain_margin_db",
+    "lower_gain_margin_db",
     "phase_margin_deg",
     "gain_crossover",
     "phase_crossover",
@@ -29,7 +30,7 @@ _SAID: Final = (
 
 def said_of(margins: Margins) -> dict[str, Any]:
     """Return what JSON says of the margins of a loop."""
-    return {name: getattr(margins, name) for name in _SAID}
+    return {**{name: getattr(margins, name) for name in _SAID}, "remark": margins.remark}
 
 
 def swing(period: float) -> str:
@@ -71,4 +72,6 @@ def margin_table(said: Mapping[str, Any], update: str, smallest: str) -> Table:
         name = "would swing" if said["gain_margin_db"] >= 0.0 else "swings"
         table.add_row(name, "", swing(period))
     table.add_row("verdict", str(said["verdict"]), f"in the {update} model")
+    if said["remark"]:
+        table.add_row("gain", "", said["remark"])
     return table
