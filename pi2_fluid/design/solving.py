@@ -23,7 +23,8 @@ from pi2_fluid.design.guarantees.guarantee import Guarantee, guarantee
 from pi2_fluid.design.plants import Plants
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.design.stepping import Gains, Steps, first_that_keeps, steps_of
-from pi2_fluid.errors import DomainError, SolverError
+from pi2_fluid.design.trying import largest_that_holds
+from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.margins import Margins
 
@@ -32,6 +33,8 @@ __all__ = ["Task", "find_law", "solve"]
 _DIGITS: Final = 5  # of alpha and beta: alpha is rounded down, in favour of the margins
 _KEPT: Final = 0.9  # of the largest integral gain, where the bandwidth is maximised
 _ROUNDS: Final = 8
+#: dB, deg and 1 by which all margins may exceed what was asked for of gains that bind.
+_SPARE: Final = 0.05
 
 
 @dataclass(frozen=True)
@@ -92,27 +95,78 @@ def find_law(
 def solve(task: Task) -> tuple[PiFamily, Guarantee]:
     """Return the optimum, and what its margins by rates rest on.
 
+    Over the curves that bound one loop each; where these do not lead to gains within the margins,
+    or to gains with more than was asked for, by gains that are tried in the region.
+
     Raises
     ------
     DomainError
         If no gains leave the margins.
-    SolverError
-        If the gains do not settle.
     """
     plants = Binding(task.region.corners(task.template))
+    law = _with(task, task.interval, (float(task.template.alpha), float(task.template.beta)))
     for _ in range(_ROUNDS):
-        law, worst, plants = _binding(task, plants)
+        law, worst, more = _binding(task, plants)
+        if worst is None or more is None:
+            return _tried(task, law)
         proof = guarantee(task.region, law, worst, task.update)
         if _shortfall(proof.worst.margins, task.asked) <= 0.0:
-            return law, proof
-        plants = plants.and_by_rates(proof.worst.plants)  # the proof has found a loop with less
-    raise _unsettled()
+            return (law, proof) if _binds(task, law, proof.worst) else _tried(task, law)
+        plants = more.and_by_rates(proof.worst.plants)  # the proof has found a loop with less
+    return _tried(task, law)
 
 
-def _binding(task: Task, plants: Binding) -> tuple[PiFamily, Worst, Binding]:
+def _binds(task: Task, law: PiFamily, worst: Worst) -> bool:
+    """Say whether a margin is as small as was asked for, or something else bounds the gains."""
+    if task.objective != "recovery" or _in_whole_steps(task, law):
+        return True  # beta, the ratio of the gains, or the steps bind
+    acks = worst_by_acks(task.region, law, task.update).worst
+    short = [_shortfall(worst.margins, task.asked)]
+    short += [] if acks is None else [_shortfall(acks.margins, task.asked)]
+    return max(short) > -_SPARE
+
+
+def _in_whole_steps(task: Task, law: PiFamily) -> bool:
+    if task.steps is None or not task.steps.whole:
+        return False
+    parts = float(law.alpha) / task.steps.smallest
+    return abs(parts - round(parts)) < 1e-9 * parts
+
+
+def _tried(task: Task, law: PiFamily) -> tuple[PiFamily, Guarantee]:
+    """The largest alpha that holds in the whole region, from gains near it on.
+
+    Raises
+    ------
+    DomainError
+        If there is none.
+    """
+    interval = float(law.update_interval)
+
+    def holds(alpha: float, beta: float) -> bool:
+        one = _with(task, interval, (_round_down(alpha), float(f"{beta:.{_DIGITS}g}")))
+        worst = worst_margins(task.region, one, task.update)
+        if _shortfall(worst.margins, task.asked) > 0.0:
+            return False
+        acks = worst_by_acks(task.region, one, task.update).worst
+        return acks is None or _shortfall(acks.margins, task.asked) <= 0.0
+
+    found = largest_that_holds(holds, float(law.alpha), float(law.beta))
+    if found is None:
+        raise _out_of_reach(task)
+    alpha, beta = _round_down(found[0]), float(f"{found[1]:.{_DIGITS}g}")
+    law = _with(task, interval, (alpha, beta))
+    proof = guarantee(task.region, law, worst_margins(task.region, law, task.update), task.update)
+    if _shortfall(proof.worst.margins, task.asked) > 0.0:
+        raise _out_of_reach(task)
+    return law, proof
+
+
+def _binding(task: Task, plants: Binding) -> tuple[PiFamily, Worst | None, Binding | None]:
     """The optimum over the loops that bind, found by adding those that turn out worse.
 
-    First by rates. What then falls short by acknowledgements, on their grid, binds as well.
+    First by rates. What then falls short by acknowledgements, on their grid, binds as well. With
+    None after some rounds that did not lead there.
     """
     for _ in range(_ROUNDS):
         queue, whole = _choose(task, plants)
@@ -136,7 +190,7 @@ def _binding(task: Task, plants: Binding) -> tuple[PiFamily, Worst, Binding]:
             plants = plants.and_by_rates(worst.plants)
         else:
             plants = plants.and_by_acks(by_acks.plants)
-    raise _unsettled()
+    return queue, None, None
 
 
 def _choose(task: Task, plants: Binding) -> tuple[PiFamily, bool]:
@@ -189,10 +243,11 @@ def _most(task: Task, plants: Binding, interval: float, beta: float) -> float:
     return 0.0 if ceiling is None else largest_alpha(ceiling, min(highest, beta))[0]
 
 
-def _unsettled() -> SolverError:
-    return SolverError(
-        f"the gains did not settle within the margins in {_ROUNDS} rounds: ask for a smaller region"
-        " or other margins."
+def _out_of_reach(task: Task) -> DomainError:
+    return DomainError(
+        f"no gains were found that leave {_words(task.asked)} up to a round-trip time of"
+        f" {task.region.max_rtt:g} s by both clocks: ask for less, or bound the windows by"
+        " max_window."
     )
 
 
@@ -223,7 +278,7 @@ def _best(task: Task, plants: Binding, interval: float) -> tuple[float, float]:
     # On the flank of the ceiling the rounded beta allows another alpha; it is rounded down.
     alpha = min(alpha, float(ceiling(np.array([beta]))[0]))
     if alpha <= 0.0:
-        raise _unsettled()
+        raise _out_of_reach(task)
     return _round_down(alpha), beta
 
 
