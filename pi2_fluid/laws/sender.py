@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
+from pi2_fluid.laws.resting import WINDOW_RANGE, relax, search_rest
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import Record, align, numbers_of, solve_again
 
@@ -27,20 +28,7 @@ CLOCKS: Final = ("rate", "acks")
 #: How a window that falls is obeyed; see `Sender.reduction`.
 REDUCTIONS: Final = ("at once", "prr", "late")
 
-# The windows (segments) between which a law's operating point is searched. The upper end is far
-# above any network's, because a mixture is solved from signals as weak as 1e-30.
-_WINDOW_RANGE: Final = (1e-9, 1e40)
-# How many windows are tried, and up to which, where a law does not grow below and fall above.
-_TRIED: Final = 1000
-_LARGEST: Final = 1e307
-# Relaxation of laws with several states: steps (in round trips) beyond which 1/step has no effect,
-# when it has settled, and the relative change that gives the slopes.
-_NEWTON: Final = 1e40
-_SETTLED: Final = 1e-12
-_NUDGE: Final = 1e-7
-_ZERO: Final = 1e-12  # below this a state has settled in absolute terms
-_VANISHED: Final = 1e-100  # segments, of a window that falls whatever it is
-_MOST_STEPS: Final = 200
+_FIRST: Final = 10.0  # segments from which a law with several states sets out that hears no signal
 _LEAST_RATE: Final = 1e-300  # segments/s: a law may send nothing where everything is signalled
 #: What may have a closed form, and what it follows from.
 _CLOSED_FORMS: Final = {
@@ -356,7 +344,7 @@ class Sender(Record, ABC):
             slope: FloatArray = rebuild(arrays).rate(window, window, p, rtt, rtt)
             return slope * rtt
 
-        bracket = tuple(np.log(_WINDOW_RANGE))
+        bracket = tuple(np.log(WINDOW_RANGE))
         found = elementwise.find_root(drift, bracket, args=(rtt, p, *arrays))
         # A window that falls below a rest and grows above it stays nowhere near.
         below, above = found.f_bracket
@@ -367,32 +355,8 @@ class Sender(Record, ABC):
         for index in np.ndindex(rtt.shape):
             if not rests[index]:
                 numbers = [float(array[index]) for array in (rtt, p, *arrays)]
-                windows[index] = self._search(drift, numbers)
+                windows[index] = search_rest(type(self).__name__, drift, numbers)
         return _plain(windows)
-
-    def _search(self, drift: Callable[..., FloatArray], numbers: Sequence[float]) -> float:
-        """Return the rest of a law that does not just grow from the least window and fall at most.
-
-        0, if it falls at all windows; else the largest from below which it grows and from above
-        which it falls.
-        """
-        from scipy.optimize import elementwise
-
-        log_w = np.linspace(np.log(_WINDOW_RANGE[0]), np.log(_LARGEST), _TRIED)
-        with np.errstate(all="ignore"):  # powers of such windows may be inf
-            moves = drift(log_w, *(np.full(log_w.shape, number) for number in numbers))
-            if np.all(moves < 0.0):
-                return 0.0
-            turns = np.flatnonzero((moves[:-1] > 0.0) & (moves[1:] <= 0.0))
-            if len(turns):
-                bracket = tuple(log_w[turns[-1] : turns[-1] + 2])
-                return float(np.exp(elementwise.find_root(drift, bracket, args=tuple(numbers)).x))
-        grows = " and grows at all of them" if np.all(moves > 0.0) else ""
-        raise SolverError(
-            f"{type(self).__name__} is at rest at no window between {_WINDOW_RANGE[0]:g} and"
-            f" {_LARGEST:g} segments{grows}, for p = {numbers[1]:g}, rtt = {numbers[0]:g} s: check"
-            " its rate()."
-        )
 
     def _at_rest_many(
         self,
@@ -409,9 +373,8 @@ class Sender(Record, ABC):
             def drift(x: FloatArray, r: float = r, q: float = q, law: Sender = law) -> FloatArray:
                 return np.stack(law.rate(tuple(x), tuple(x), q, r, r)) * r
 
-            state = _relax(drift, np.array(law.initial(2.0 / q), float))
-            if state is None:
-                state = _without_window(drift, np.array(law.initial(2.0 / q), float))
+            window = 2.0 / q if q > 0.0 else _FIRST
+            state = relax(drift, np.array(law.initial(window), float))
             if state is None:
                 raise SolverError(
                     f"{type(self).__name__} is at rest at no state that could be found for"
@@ -419,50 +382,6 @@ class Sender(Record, ABC):
                 )
             result[(slice(None), *index)] = state
         return tuple(_plain(state) for state in result)
-
-
-def _relax(drift: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray | None:
-    """Return where x' = drift(x) comes to rest with a positive x[0], None if it does not.
-
-    Implicit Euler steps that grow a hundredfold: they begin as the law's own motion, which finds
-    the way when the states differ by many orders of magnitude, and end as Newton's method.
-    """
-    step, identity = 1.0, np.eye(x.size)
-    for _ in range(_MOST_STEPS):
-        now = drift(x)
-        nudges = np.diag(_NUDGE * np.where(x == 0.0, 1.0, np.abs(x)))
-        slopes = np.array([(drift(x + h) - now) / np.max(h) for h in nudges]).T
-        try:
-            change = np.linalg.solve(identity / step - slopes, now)
-        except np.linalg.LinAlgError:
-            return None
-        if not np.isfinite(change).all() or x[0] + change[0] <= 0.0:
-            step /= 1000.0
-            continue
-        x = x + change
-        if x[0] < _VANISHED:
-            return None
-        if step > _NEWTON and np.all(np.abs(change) <= _SETTLED * np.maximum(np.abs(x), _ZERO)):
-            return x
-        step *= 100.0
-    return None
-
-
-def _without_window(drift: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray | None:
-    """Return the rest of a law whose window falls even where it is all but 0; None of others.
-
-    The other states rest where they do while the window is held there.
-    """
-    least = _WINDOW_RANGE[0]
-
-    def held(x: FloatArray) -> FloatArray:
-        moves = drift(np.array([least, *x[1:]]))
-        return np.array([least - x[0], *moves[1:]])
-
-    rest = _relax(held, np.array([least, *x[1:]]))
-    if rest is None or not drift(rest)[0] < 0.0:
-        return None
-    return np.array([0.0, *rest[1:]])
 
 
 def _first(values: ArrayLike, bad: ArrayLike) -> float:

@@ -112,6 +112,19 @@ class Signed(Vegas):
         return pf.ops.where(w * (1 - self.base / rtt) < self.alpha, 1.0, -1.0) / rtt
 
 
+class AveragingFast(Fast):
+    """FAST of the average of what it has heard of the round-trip time."""
+
+    states: ClassVar = ("window", "mean")
+
+    def rate(self, x, x_delayed, p_delayed, rtt, rtt_delayed):
+        window, mean = x
+        return super().rate(window, 0.0, 0.0, rtt, mean), (rtt_delayed - mean) / (4 * rtt)
+
+    def initial(self, window):
+        return (window, self.base)
+
+
 class HearingFast(Fast):
     """FAST that would heed signals if there were any."""
 
@@ -171,6 +184,16 @@ class TestRest:
         laws = Fast(alpha=np.array([5.0, 10.0]))
         point = pf.equilibrium(flows_of(laws), pf.TailDrop(), "12Mbit/s")
         np.testing.assert_allclose(point.queue, [20.0, 40.0], rtol=1e-11)
+
+    def test_of_two_states(self):
+        point = pf.equilibrium(flows_of(AveragingFast()), pf.TailDrop(), "12Mbit/s")
+        assert point.queue == pytest.approx(40.0, rel=1e-10)
+        assert point.states[0][1] == pytest.approx(0.09, rel=1e-10)
+        loop = pf.Loop(flows_of(AveragingFast()), pf.TailDrop(), capacity="12Mbit/s")
+        rtt, expected = formula(Fast())
+        s = 1j * np.geomspace(1e-3, 1e2, 20) / rtt
+        np.testing.assert_allclose(loop(s), expected(s) / (1 + 4 * rtt * s), rtol=1e-8)
+        assert loop.margins().verdict == "stable"
 
     def test_beside_a_constant_rate(self):
         flows = [flows_of(Fast()), pf.Flows(pf.Cbr(rate="6Mbit/s", thinned=False))]
