@@ -17,15 +17,15 @@ __all__ = ["StableGains", "stable_gains"]
 
 
 class StableGains(NamedTuple):
-    """The factors nearest to 1, either way, at which a verdict changes.
+    """The factors, either way, at which a verdict changes.
 
     Of a stable loop it is stable between them. Of one that is not it is stable just below the
     `upper`, which is less than 1, and just above the `lower`, which is more.
     """
 
     upper: float
-    """The smallest that makes a stable loop unstable, inf if none does; the largest below 1 that
-    makes another stable, 0 if none does."""
+    """The smallest that makes a stable loop unstable, inf if none does; of another loop the one
+    below which no other crossing makes it unstable and stable again, 0 if none makes it stable."""
     w: float
     """The crossing (rad/s) of that; inf without."""
     lower: float
@@ -66,9 +66,8 @@ def stable_gains(crossings: Sequence[PhaseCrossing], unstable: int) -> StableGai
     upper, w, lower, modes = 0.0, math.inf, math.inf, unstable
     for factor, at, enters in below:
         modes -= enters
-        if modes == 0:
+        if modes == 0:  # the last one, from which down it stays so, as far as any gain does
             upper, w = factor, at
-            break
     modes = unstable
     for factor, _, enters in above:
         modes += enters

@@ -214,14 +214,18 @@ def nearest(case: Case, unstable: int) -> tuple[float, float]:
     upper, lower = 0.0, np.inf
     for ends, counts, last in ((below, at_less, 0.01), (above, at_more, 100.0)):
         good = np.flatnonzero(counts == 0)
-        for place in [*good[:1], *range(min(2, ends.size))]:  # by the argument principle, too
+        for place in [
+            *good[:1],
+            *good[-1:],
+            *range(min(2, ends.size)),
+        ]:  # by the argument principle, too
             far = ends[place + 1] if place + 1 < ends.size else last * ends[place]
             between = float(np.sqrt(ends[place] * far))
             faded = between * abs(case(case.grid[-1:])[0]) < 0.5
             if faded and abs(np.log(far / ends[place])) > 1e-3:
                 assert case.unstable(between) == counts[place]
         if good.size and last < 1.0:
-            upper = float(ends[good[0]])
+            upper = float(ends[good[-1]])
         elif good.size:
             lower = float(ends[good[0]])
     return upper, lower

@@ -203,7 +203,7 @@ static int by_factor(const void *a, const void *b)
     return (second > first) - (second < first);
 }
 
-/* The factors nearest to 1 at which a verdict changes: pi2_fluid/loop/stable_gains.py. Sorts the crossings. */
+/* The factors at which a verdict changes: pi2_fluid/loop/stable_gains.py. Sorts the crossings. */
 static void stable_gains(pi2_crossings *phase, int unstable, double *upper, double *w_pc, double *lower)
 {
     if (phase->n)
@@ -216,7 +216,7 @@ static void stable_gains(pi2_crossings *phase, int unstable, double *upper, doub
         *upper = 0.0;
         *lower = INFINITY;
         int modes = unstable;
-        for (size_t k = above; k-- > 0 && modes != 0;)
+        for (size_t k = above; k-- > 0;) /* the last one, from which down it stays stable, as far as any gain does */
             if ((modes -= phase->at[k].enters) == 0) {
                 *upper = 1.0 / phase->at[k].value;
                 *w_pc = phase->at[k].w;
