@@ -112,10 +112,14 @@ def _answers(cls: LinearClass, v: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Bounds of |c Phi b| and |c Phi (e0 + e1 e)|, Phi = (s - A0 - A1 e)^-1, |e| = 1."""
     if cls.size == 1:
         rest = np.abs(1j * v - cls.a0) - np.abs(cls.a1)
-        felt = np.abs(cls.e0) + np.abs(cls.e1)
         with np.errstate(divide="ignore"):
-            gain: Any = np.where(rest > 0.0, np.abs(cls.c) / rest, np.inf)
-        return gain * np.abs(cls.b), gain * felt if felt > 0.0 else np.zeros(v.shape)
+            free: Any = np.where(rest > 0.0, 1.0 / rest, np.inf)
+        # What does not drive the state, or is not driven by it, adds nothing however large that is.
+        by_u, by_delay = (
+            float(np.abs(cls.c) * part) for part in (np.abs(cls.b), np.abs(cls.e0) + np.abs(cls.e1))
+        )
+        nothing = np.zeros(v.shape)
+        return free * by_u if by_u else nothing, free * by_delay if by_delay else nothing
     n = cls.size
     drives = np.stack([cls.b, cls.e0, cls.e1], axis=-1).astype(complex)
     own = 1j * v[:, None, None] * np.eye(n) - cls.a0

@@ -550,6 +550,20 @@ def test_a_sampled_count_is_that_of_its_margins() -> None:
             assert (loop.nyquist_count() > 0) == (more > 0.0), (name, more)
 
 
+@pytest.mark.parametrize("share", [0.6, 0.618, 0.62, 0.623])
+def test_modes_of_a_mixture_are_those_of_its_own_terms(share) -> None:
+    """Near the boundary, where frozen terms have another one: zeros of 1 + L inside a contour."""
+    loop = dual_of(0.085, share, LINUX, rtt_terms="exact")
+    right, top, n = 60.0, 55.0, 20_000
+    up, across = np.linspace(0.5, top, n), np.linspace(1e-6, right, n)
+    sides = (1e-6 + 1j * up[::-1], across + 0.5j, right + 1j * up, across[::-1] + 1j * top)
+    values = 1.0 + loop(np.concatenate(sides))
+    inside = np.sum(np.angle(values[1:] / values[:-1])) / (2.0 * np.pi)
+    assert inside == pytest.approx(round(inside), abs=1e-2)
+    assert loop.nyquist_count() == 2 * round(inside)
+    assert np.sign(loop.margins().gain_margin_db) == (1.0 if round(inside) == 0 else -1.0)
+
+
 @pytest.mark.slow
 def test_echo_modes_without_sampling_are_eigenvalues() -> None:
     """And they exist with bursts, too, but not of paced senders."""

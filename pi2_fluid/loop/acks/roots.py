@@ -24,6 +24,7 @@ from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.acks.pencil import eigenvalues
 from pi2_fluid.loop.acks.plant import AckClass, AckLoop, state_matrix
 from pi2_fluid.loop.corners import slowest_corner
+from pi2_fluid.loop.crossovers import find_crossings
 from pi2_fluid.loop.ends import fading_end
 from pi2_fluid.loop.response import controller_order, controller_polynomials, held_polynomials
 from pi2_fluid.loop.roots import (
@@ -58,8 +59,10 @@ def without_echoes(loop: AckLoop) -> AckLoop:
 
 @count_unstable.register(AckLoop)
 def _count_of_acks(loop: AckLoop, update: str) -> int:
-    loop = _countable(without_echoes(loop))
-    open_loop = sum(_unstable_windows(cls, loop.bunch) for cls in loop.classes)
+    loop = without_echoes(loop)
+    open_loop = sum(_unstable_windows(cls, loop.bunch) for cls in _countable(loop).classes)
+    if _exchanges_unseen(loop):
+        return open_loop + _entered(loop, update)
     sampled = update == "sampled"
     longest, top = longest_delay(loop, update), highest_frequency(loop, update)
     slowest = float(slowest_corner(loop))
@@ -107,21 +110,37 @@ def count_in_strip(
     return round(count) if abs(count - round(count)) < 1e-6 else None
 
 
-def _countable(loop: AckLoop) -> AckLoop:
-    """The loop itself, or of several classes that follow acknowledgements the frozen one.
+def _exchanges_unseen(loop: AckLoop) -> bool:
+    """Return whether several classes follow acknowledgements.
 
-    Whoever has more acknowledgements grows by more: packets gather in bursts, by 1/W a round trip,
-    modes without end that are not seen in the delay. Without them both forms have the same modes.
+    Whoever has more of these grows by more: packets gather in bursts, by 1/W a round trip, modes
+    without end beside the axis that are not seen in the delay. No contour leads past them.
     """
     followers = [cls for cls in loop.classes if cls.follows_acks and not cls.paced]
     alone = sum(cls.waits for cls in loop.classes) <= 1 and all(cls.waits for cls in followers)
-    if alone:
+    return bool(followers) and not alone
+
+
+def _countable(loop: AckLoop) -> AckLoop:
+    """The loop itself, or of several classes that follow acknowledgements the frozen one.
+
+    Without the modes that are not seen both have nearly the same.
+    """
+    if not _exchanges_unseen(loop):
         return loop
     frozen = [
         replace(cls, growth_by_acks=0.0 * cls.growth_by_acks, cut_by_acks=0.0 * cls.cut_by_acks)
         for cls in loop.classes
     ]
     return replace(loop, classes=tuple(frozen))
+
+
+def _entered(loop: AckLoop, update: str) -> int:
+    """Return how many modes have come over the axis on the way from no gain to the loop's own.
+
+    Each comes, or goes, where L is below -1 on the real axis.
+    """
+    return sum(each.enters for each in find_crossings(loop, update).phase if each.gain > 1.0)
 
 
 def _unstable_windows(cls: AckClass, bunch: float) -> int:
