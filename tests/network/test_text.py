@@ -731,6 +731,7 @@ def scenarios(draw):
 
 class TestRoundTrip:
     @pytest.mark.slow
+    @pytest.mark.filterwarnings("ignore:.*did you mean:pi2_fluid.errors.AssumptionWarning")
     @settings(deadline=None)
     @given(scenarios())
     def test_any_scenario(self, jax, made):
