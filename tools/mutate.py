@@ -107,10 +107,10 @@ TESTS = {
     f"{_LOOP}/margins.py": "loop brute_force margins",
     f"{_LOOP}/updates.py": "loop sampled brute_force",
     f"{_LOOP}/matrix/bounds.py": "network_loop price_loops",
-    f"{_LOOP}/matrix/counting.py": "network_loop",
+    f"{_LOOP}/matrix/counting.py": "matrix_margins network_loop",
     f"{_LOOP}/matrix/delays.py": "network_loop price_loops",
     f"{_LOOP}/matrix/eigenloci.py": "network_loop",
-    f"{_LOOP}/matrix/margins.py": "network_loop",
+    f"{_LOOP}/matrix/margins.py": "matrix_margins network_loop",
     f"{_LOOP}/matrix/network_loop.py": "network_loop",
     f"{_LOOP}/matrix/response.py": "network_loop price_loops",
     f"{_LOOP}/matrix/sampled.py": "network_loop price_loops",
@@ -137,11 +137,15 @@ TESTS = {
 
 # Folders all of whose files have the same tests, files that are yet to come among them.
 FOLDERS = {
-    f"{_LOOP}/acks": "pencil loop/acks compiled_acks ack_closed_form",
-    "pi2_fluid/sweeping": "sweep store blocks warned interrupts",
-    "pi2_fluid/deployment": "check counters check_assumptions check_paths check_proposals"
-    " check_freebsd",
-    "pi2_fluid/tc": "tc proposals dummynet counters",
+    f"{_LOOP}/acks": "pencil loop/acks compiled_acks ack_closed_form ack_ends",
+    "pi2_fluid/sweeping": "sweep store identity blocks warned interrupts",
+    "pi2_fluid/deployment": (
+        "counters judging ticks check check_traffic check_assumptions check_paths check_proposals"
+        " check_freebsd"
+    ),
+    "pi2_fluid/tc": (
+        "tc proposals dummynet counters tc_lines observing spellings configurations cli_logs"
+    ),
 }
 for _folder, _tests in FOLDERS.items():
     for _file in sorted((ROOT / _folder).rglob("*.py")):
