@@ -211,7 +211,7 @@ def test_at_the_shell(capsys):
     assert run(words) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "for 1 to 12 reno flows on 2 Mbit/s" in out
-    assert "with 1 reno flow of 14.1 packets under way each (2 Mbit/s per flow" in out
+    assert "with 1 reno flow of 14.1 packets under way (2 Mbit/s, p" in out
     assert "Judged are the loads of 1 to 12 flows on 2 Mbit/s" in out
     assert "enough for the target at 2 Mbit/s" in out
     one = answered(capsys, [*words, "--json"])["qdiscs"][0]

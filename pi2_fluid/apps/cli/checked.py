@@ -273,15 +273,11 @@ def _worst(one: Verdict) -> str:
         return f"{rtt}, with few {who} flows, each with a very large window"
     p = worst.p_prime ** (2 if worst.sender.signal == "classic" else 1)
     rate = window * PACKET_BITS / worst.rtt
-    if one.count is not None:
-        many = "s" * (one.count > 1.0)
-        who = f"{one.count:.3g} {who}"
-    else:
-        many = "s"
-    return (
-        f"{rtt}, with {who} flow{many} of {_count(window)} packets under way each"
-        f" ({in_words(rate, 3)} per flow, p {p:.2g})"
-    )
+    load, speed = f"{_count(window)} packets under way", in_words(rate, 3)
+    if one.count is not None and one.count <= 1.0:
+        return f"{rtt}, with {one.count:.3g} {who} flow of {load} ({speed}, p {p:.2g})"
+    many = f"{who} flows" if one.count is None else f"{one.count:.3g} {who} flows"
+    return f"{rtt}, with {many} of {load} each ({speed} per flow, p {p:.2g})"
 
 
 def _rounding(one: Verdict) -> str:
