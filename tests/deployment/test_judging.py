@@ -31,3 +31,19 @@ def test_a_limit_below_the_largest_round_trip_time_is_no_stability(monkeypatch, 
         with monkeypatch.context() as patched:
             patched.setattr(judging, name, lambda *_: limit)
             assert pf.check(QUICK, rtt="60ms")[0].verdict == verdict
+
+
+def test_kernels_that_agree_decide_without_being_named():
+    """PIE's timer ticks otherwise under each HZ: one verdict where all have it, none elsewhere."""
+    line = "tc qdisc replace dev eth0 root pie target 15ms tupdate 15ms"
+    (agreed,) = pf.check(line, rtt="20ms")
+    assert len(agreed.cases) > 1
+    assert {case.verdict for case in agreed.cases} == {agreed.verdict} == {"stable"}
+    assert not agreed.reason
+
+
+def test_a_note_says_whose_rate_it_is():
+    given = pf.check(QUICK, rtt="60ms", rate="20Mbit/s")[0].note
+    assert "the rate is the one given" in given
+    counted = pf.check(QUICK, rtt="60ms", max_window=200)[0].note
+    assert "the rate" not in counted

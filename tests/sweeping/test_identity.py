@@ -356,6 +356,35 @@ class Pickled(pf.Pi2):
     """A law that can be."""
 
 
+class Rebuilt:
+    """Something that says itself how it is made anew."""
+
+    def __init__(self, maker: Callable[..., Any]) -> None:
+        self.maker = maker
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.maker, (2,)
+
+
+class Halved(types.SimpleNamespace):
+    """With a part that its own `__getstate__` hands out beside its dictionary."""
+
+    def __getstate__(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return vars(self), {"beside": 1}
+
+
+def test_where_values_end_and_who_makes_them_count() -> None:
+    def digest(value: object) -> str:
+        return content_of(value, "value").digest
+
+    assert digest([[1], 2]) != digest([[1, 2]])
+    assert digest(((), ())) != digest((((),),))
+    assert digest(Rebuilt(abs)) != digest(Rebuilt(round))
+    assert digest(Halved(a=1)) != digest(Halved(a=2))
+    # The order in which names were given says nothing.
+    assert digest(Halved(a=1, b=2)) == digest(Halved(b=2, a=1))
+
+
 def test_what_is_done_with_values_changes_nothing() -> None:
     own = Pickled(), pf.Fluid(), dataclasses.replace(SHORT, aqm=Pickled())
     before = content_of(own, "x")

@@ -24,6 +24,7 @@ from tc_oracle import (
 import pi2_fluid as pf
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.observing import observe
+from pi2_fluid.tc.red import red_as_shown
 
 KEPT = kept_answers()
 ROWS = [(version, answer) for version, answers in KEPT.items() for answer in answers]
@@ -175,3 +176,12 @@ def test_a_refused_line_of_another_kind_is_said_by_check():
     (other,) = found.others
     assert other.verdict == "undecided"
     assert "flows of fq_codel dev eth0 = '70000' is outside" in other.text
+
+
+def test_a_red_without_a_burst_has_that_of_its_thresholds():
+    """(2 min + max) / (3 avpkt), by tc-red(8); it decides how slowly RED averages."""
+    base = {"limit": 400_000, "avpkt": 1000, "min": 30_000, "max": 90_000}
+    assert red_as_shown(base, None, "red") == red_as_shown(base | {"burst": 50}, None, "red")
+    shifts = [red_as_shown(base | {"burst": n}, None, "red")["ewma"] for n in (40, 50, 200)]
+    assert shifts == sorted(shifts)
+    assert shifts[0] < shifts[-1]
