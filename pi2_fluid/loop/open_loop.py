@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pi2_fluid.loop.state_space import AnyLoop, LinearLoop
+from pi2_fluid.loop.state_space import AnyLoop, LinearController, LinearLoop
 
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray
 
-__all__ = ["settles_alone"]
+__all__ = ["controller_settles", "settles_alone"]
 
 
 @singledispatch
@@ -29,14 +29,17 @@ def settles_alone(loop: AnyLoop) -> BoolArray:
     return np.zeros(loop.shape, dtype=bool)
 
 
+def controller_settles(controller: LinearController) -> Any:
+    """Return whether a controller ticks, with no mode that grows but one integrator."""
+    if controller.interval is None or len(controller.denominator) > 2:
+        return np.bool_(False)
+    bottom = controller.denominator
+    return np.abs(bottom[-1]) <= np.abs(bottom[0])
+
+
 @settles_alone.register(LinearLoop)
 def _of_rates(loop: LinearLoop) -> BoolArray:
-    controller = loop.controller
-    integrates = controller.interval is not None and len(controller.denominator) <= 2
-    known: Any = np.full(loop.shape, integrates)
-    if integrates:
-        bottom = controller.denominator
-        known = known & (np.abs(bottom[-1]) <= np.abs(bottom[0]))
+    known: Any = controller_settles(loop.controller)
     for cls in loop.classes:
         if cls.size > 1 or np.any(cls.e0) or np.any(cls.e1):
             return np.zeros(loop.shape, dtype=bool)

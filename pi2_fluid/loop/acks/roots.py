@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from pi2_fluid.loop.acks.plant import AckClass, AckLoop, state_matrix
 from pi2_fluid.loop.corners import slowest_corner
 from pi2_fluid.loop.crossovers import find_crossings
 from pi2_fluid.loop.ends import fading_end
+from pi2_fluid.loop.open_loop import controller_settles, settles_alone
 from pi2_fluid.loop.response import controller_order, controller_polynomials, held_polynomials
 from pi2_fluid.loop.roots import (
     count_right,
@@ -39,7 +40,7 @@ from pi2_fluid.loop.tracking import base_grid, track
 from pi2_fluid.loop.updates import highest_frequency, longest_delay, respond
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import ComplexArray, FloatArray
+    from pi2_fluid.values import BoolArray, ComplexArray, FloatArray
 
 __all__ = ["count_in_strip", "without_echoes"]
 
@@ -143,11 +144,28 @@ def _entered(loop: AckLoop, update: str) -> int:
     return sum(each.enters for each in find_crossings(loop, update).phase if each.gain > 1.0)
 
 
+@settles_alone.register(AckLoop)
+def _of_acks(loop: AckLoop) -> BoolArray:
+    """Senders and queue do; their windows, of one loop, are counted, which costs little."""
+    known: Any = controller_settles(loop.controller)
+    for cls in loop.classes:
+        alone = _fades(cls) if loop.shape else _unstable_windows(cls, loop.bunch) == 0
+        known = known & alone
+    return np.broadcast_to(known, loop.shape)
+
+
+def _fades(cls: AckClass) -> Any:
+    """Whether a window of one state falls back to its rest for certain, as |P| <= 1 in `plant`."""
+    if cls.size > 1 or cls.pauses is not None:
+        return np.bool_(False)
+    return cls.growth_by_state[..., 0, 0] <= -np.abs(cls.cut_by_state[..., 0])
+
+
 def _unstable_windows(cls: AckClass, bunch: float) -> int:
     """Modes on the right of a window law by itself: zeros of det(s - A + P e0 c)."""
+    if _fades(cls):
+        return 0
     growth, cut = cls.growth_by_state, cls.cut_by_state
-    if cls.size == 1 and cls.pauses is None and float(growth[0, 0]) <= -abs(float(cut[0])):
-        return 0  # as |P| <= 1 there
     longest = float(cls.rtt)
     scale = 1.0 / longest
     first = np.zeros((cls.size, 1))
