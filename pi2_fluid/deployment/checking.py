@@ -19,7 +19,7 @@ from pi2_fluid.laws.kernel.units import told_to_tc
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.loop.updates import UPDATES
-from pi2_fluid.network.traffic import Traffic
+from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.tc import Qdisc
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
@@ -159,8 +159,8 @@ def check(
         raise QuantityError(
             f"text = {show_value(text)} is no text: give the output of `tc qdisc show`."
         )
-    traffic = Traffic(rate=rate, flows=flows, max_window=max_window)
-    question = _read_question(rtt, max_base_rtt, min_rtt, senders, traffic, update)
+    long_flows = LongFlows(rate=rate, flows=flows, max_window=max_window)
+    question = _read_question(rtt, max_base_rtt, min_rtt, senders, long_flows, update)
     if hz is not None:
         require_hz(hz)
     generation = None if kernel is None else generation_of(kernel)
@@ -224,7 +224,7 @@ def _judge_series(
         own = question._replace(longest=known.longest.get(block.dev or "", question.longest))
         own = own.on_link(known.reading.rate_above(block), _SHAPER)
         if not block.ours and block.trouble is None:
-            other = judge_stranger(block, own.longest, own.traffic, own.senders)
+            other = judge_stranger(block, own.longest, own.long_flows, own.senders)
             others.append(other._replace(observed=observed))
             continue
         if block.offloaded:
@@ -235,7 +235,7 @@ def _judge_series(
                 raise block.trouble
             found = readings(block, known.hz, known.generation, known.common)
             readable = ((one.kind, *one.asked.values(), one.hz, one.kernel) for one in found)
-            alike = (own.longest, own.traffic, own.rate_of, *readable)
+            alike = (own.longest, own.long_flows, own.rate_of, *readable)
             if alike not in judged:
                 judged[alike] = decide(found, own)
             notes = (*judged[alike]._notes, *_notes_on(block, found, known.generation))
@@ -257,7 +257,7 @@ def _read_question(
     max_base_rtt: Quantity | None,
     min_rtt: Quantity | None,
     senders: Sequence[Sender],
-    traffic: Traffic,
+    long_flows: LongFlows,
     update: str,
 ) -> Question:
     validate_choice(update, UPDATES, "update")
@@ -274,7 +274,7 @@ def _read_question(
         Longest(longest, with_queue=max_base_rtt is None),
         None if min_rtt is None else validate_number(min_rtt, "time", "min_rtt", usual=LONG_PATH),
         senders,
-        traffic,
+        long_flows,
         update,
     )
 

@@ -17,7 +17,7 @@ from pi2_fluid.design.guarantees.guarantee import guarantee
 from pi2_fluid.design.plants import make_plants
 from pi2_fluid.design.region import Worst, exact_margins, stable_up_to, worst_margins
 from pi2_fluid.errors import DomainError
-from pi2_fluid.network.traffic import Traffic
+from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.tc import Qdisc
 
 __all__ = ["Question", "decide"]
@@ -29,20 +29,20 @@ class Question(NamedTuple):
     longest: Longest
     shortest: float | None
     senders: Any
-    traffic: Traffic
+    long_flows: LongFlows
     update: str
     rate_of: str = ""
 
     @property
     def rate(self) -> float | None:
         """Of the link (bit/s), None if it is not known."""
-        return None if self.traffic.rate is None else float(self.traffic.rate)
+        return None if self.long_flows.rate is None else float(self.long_flows.rate)
 
     def on_link(self, rate: float | None, whose: str) -> Question:
         """Return the question at the rate (bit/s) of a link in the text, if none is given."""
         if self.rate is not None or rate is None:
             return self
-        return self._replace(traffic=replace(self.traffic, rate=rate), rate_of=whose)
+        return self._replace(long_flows=replace(self.long_flows, rate=rate), rate_of=whose)
 
 
 def decide(found: Sequence[Qdisc], question: Question) -> Verdict:
@@ -87,7 +87,7 @@ def _judge(qdisc: Qdisc, question: Question, *, prove: bool) -> Verdict:
     """Return the verdict of a queue as installed."""
     law, update = qdisc.aqm, question.update
     spans = _spans(qdisc, question)
-    region = make_region(spans, question.senders, law, None, question.traffic)
+    region = make_region(spans, question.senders, law, None, question.long_flows)
     found = worst_margins(region, law, update)
     acks, text = worst_by_acks(region, law, update)
     limit = min(stable_up_to(region, law, update), stable_up_to_by_acks(region, law, update))
@@ -108,7 +108,7 @@ def _judge(qdisc: Qdisc, question: Question, *, prove: bool) -> Verdict:
         margins=found.margins,
         worst=WorstCase(found.rtt, found.p_prime, found.sender),
         guarantee=kind,
-        traffic=question.traffic,
+        long_flows=question.long_flows,
         _rate_of=question.rate_of,
         margin_lost_db=_lost(qdisc, found, update),
         rate_held=rate_held(qdisc),

@@ -13,7 +13,7 @@ from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.network.flows import Flows
-from pi2_fluid.network.traffic import Traffic, in_words
+from pi2_fluid.network.long_flows import LongFlows, in_words
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.numbers import as_fraction, as_whole
 
@@ -93,7 +93,7 @@ def unread(block: Block, why: str) -> Stranger:
 
 
 def judge_stranger(
-    block: Block, longest: Longest, traffic: Traffic, senders: Sequence[Sender]
+    block: Block, longest: Longest, long_flows: LongFlows, senders: Sequence[Sender]
 ) -> Stranger:
     """Return what can be said of a queue of another kind."""
     if block.proposed and block.kind in _UNBUILT:
@@ -102,12 +102,12 @@ def judge_stranger(
         return Stranger(block.name, block.kind, None, NO_LOOP.get(block.kind, ""))
     if block.offloaded:
         return unread(block, "it runs in hardware (offloaded), of which tc shows no law.")
-    if traffic.rate is None:
+    if long_flows.rate is None:
         return unread(
             block, "the loop of RED depends on the rate of the link: give the rate, as 10Mbit/s."
         )
     try:
-        return _judge_red(block, _red(block), longest, traffic, senders)
+        return _judge_red(block, _red(block), longest, long_flows, senders)
     except (QuantityError, DomainError) as error:
         return unread(block, str(error))
 
@@ -148,7 +148,7 @@ def _size(shown: object) -> str:
 
 
 def _judge_red(
-    block: Block, law: Red, longest: Longest, traffic: Traffic, senders: Sequence[Sender]
+    block: Block, law: Red, longest: Longest, long_flows: LongFlows, senders: Sequence[Sender]
 ) -> Stranger:
     """Judge RED's loop at the longest path, for more and more flows of each sender.
 
@@ -167,7 +167,7 @@ def _judge_red(
             f"{block.name} has no linear loop here, as {why}: simulate packets, with pf.Red() and"
             " pf.Packets()."
         )
-    rate = float(traffic.rate)  # type: ignore[arg-type]
+    rate = float(long_flows.rate)  # type: ignore[arg-type]
     # The least that its queue adds, where it begins to signal.
     queue = float(law.min) * 8.0 * _FRAME / rate
     path = longest.rtt - queue if longest.with_queue else longest.rtt
@@ -178,14 +178,14 @@ def _judge_red(
         )
     found: list[tuple[float, int, Sender, str]] = []
     for sender in senders:
-        for count in _counts(traffic):
+        for count in _counts(long_flows):
             try:
                 loop = Loop(Flows(sender, count, path), law, capacity=rate)
                 margins = loop.margins()
             except (DomainError, UnsupportedError):
                 break  # so many flows are beyond its profile
             (window,) = np.atleast_1d(loop.operating_point.window)
-            if traffic.max_window is not None and window > traffic.max_window:
+            if long_flows.max_window is not None and window > long_flows.max_window:
                 continue  # so few do not fill the link
             found.append((float(margins.gain_margin_db), count, sender, str(margins.verdict)))
     if not found:
@@ -207,8 +207,8 @@ def _judge_red(
     return Stranger(block.name, block.kind, verdict, f"{text}.")
 
 
-def _counts(traffic: Traffic) -> list[int]:
+def _counts(long_flows: LongFlows) -> list[int]:
     """Return the numbers of flows to try."""
-    few, most = traffic.fewest, traffic.most
+    few, most = long_flows.fewest, long_flows.most
     ends = {few} if most is None else {few, most}
     return sorted(n for n in {*_COUNTS, *ends} if few <= n and (most is None or n <= most))

@@ -15,7 +15,7 @@ from pi2_fluid.design.clocks import Least, least_of, said
 from pi2_fluid.design.design import WorstCase
 from pi2_fluid.design.region import Region
 from pi2_fluid.loop.margins import Margins
-from pi2_fluid.network.traffic import Traffic
+from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.tc import Qdisc
 
 __all__ = ["Case", "Checked", "Cure", "Verdict", "unsaid", "worst_of"]
@@ -26,7 +26,7 @@ _NOTES: Final = {
     "fq_pie": _ALONE.format("fq_pie"),
     "FQ_PIE": _ALONE.format("FQ_PIE"),
     "dualpi2": (
-        "DualPI2 is judged as its controller in one queue; L4S beside Classic traffic, in two"
+        "DualPI2 is judged as its controller in one queue; L4S beside Classic long_flows, in two"
         " queues, is not covered."
     ),
 }
@@ -99,7 +99,7 @@ class Verdict:
     ----------
     qdisc : Qdisc
         What is judged, as installed; of several `cases` the one with the least margin.
-    traffic : Traffic
+    long_flows : LongFlows
         The flows whose loads are judged; any number where neither rate nor window is known.
     verdict : {"stable", "unstable", "undecided"}
         For round-trip times, queue included, from `min_rtt` to `rtt` and all these loads, each
@@ -149,7 +149,7 @@ class Verdict:
     """
 
     qdisc: Qdisc
-    traffic: Traffic
+    long_flows: LongFlows
     verdict: str
     rtt: float
     min_rtt: float
@@ -198,10 +198,10 @@ class Verdict:
     @property
     def count(self) -> float | None:
         """How many flows fill the link in the `decisive` case; None where its rate is not known."""
-        if self.traffic.rate is None:
+        if self.long_flows.rate is None:
             return None
         worst = self.decisive
-        return round(float(self.traffic.count(worst.sender, worst.p_prime, worst.rtt)), 6)
+        return round(float(self.long_flows.count(worst.sender, worst.p_prime, worst.rtt)), 6)
 
     @property
     def note(self) -> str:
@@ -214,14 +214,16 @@ class Verdict:
         model = _OF_A_MODEL.format(_MODELS[self.margins.update])
         clocks = self._why_no_acks or _CLOCKS
         kind, cubic = self.qdisc.kind, caveat([self.worst.sender])
-        table = "" if kind == "dualpi2" or self.traffic.bounds else _TABLE_ENDS
-        load = _OF_TRAFFIC.format(self.traffic.text, self._whose) if self.traffic.bounds else ""
+        table = "" if kind == "dualpi2" or self.long_flows.bounds else _TABLE_ENDS
+        load = (
+            _OF_TRAFFIC.format(self.long_flows.text, self._whose) if self.long_flows.bounds else ""
+        )
         said = (model, clocks, load, _NOTES.get(kind, ""), table, *self._notes, cubic)
         return tuple(filter(None, said))
 
     @property
     def _whose(self) -> str:
-        if self.traffic.rate is None:
+        if self.long_flows.rate is None:
             return ""
         return f"; the rate is {self._rate_of or 'the one given'}"
 
@@ -233,7 +235,7 @@ class Verdict:
         return on_device(self._cure.remedy, self.qdisc)
 
     def __str__(self) -> str:
-        who = f", {self.traffic.text}" if self.traffic.bounds else ""
+        who = f", {self.long_flows.text}" if self.long_flows.bounds else ""
         return (
             f"{self.qdisc.name} up to {1e3 * self.rtt:.4g} ms round trip{who}:"
             f" {self.verdict} in the {self.margins.update} model, at least {said(self.least)}"

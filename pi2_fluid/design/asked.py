@@ -21,7 +21,7 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.registry import AQMS, DESIGNED, aqm_class, kind_of, laws_of_tc
 from pi2_fluid.laws.sender import Sender, load_of
-from pi2_fluid.network.traffic import Traffic, in_words
+from pi2_fluid.network.long_flows import LongFlows, in_words
 from pi2_fluid.records.record import declares, require_scalars
 from pi2_fluid.units import LONG_PATH, LONG_WAIT, validate_choice, validate_number
 
@@ -172,9 +172,9 @@ def make_template(queue: Queue, spans: Spans, update_interval: object, objective
 
 
 def make_region(
-    spans: Spans, senders: object, aqm: PiFamily, load: object, traffic: Traffic
+    spans: Spans, senders: object, aqm: PiFamily, load: object, long_flows: LongFlows
 ) -> Region:
-    """Return the region: of each sender the loads asked for that the traffic can have."""
+    """Return the region: of each sender the loads asked for that the long flows can have."""
     chosen: tuple[Any, ...] = (senders,)
     if not isinstance(senders, Sender):
         chosen = tuple(senders) if isinstance(senders, Iterable) else ()
@@ -183,19 +183,19 @@ def make_region(
             f"senders = {show_value(senders)} are no senders: give a sequence, e.g. (Reno(),)."
         )
     require_scalars(*chosen, aqm)
-    if traffic.rate is None and traffic.flows != ANY.flows:
+    if long_flows.rate is None and long_flows.flows != ANY.flows:
         raise DomainError(
-            f"flows = {show_value(traffic.flows)} bounds no load without the rate of the link that"
-            " they share: give rate, e.g. 10Mbit/s."
+            f"flows = {show_value(long_flows.flows)} bounds no load without the rate of the link"
+            " that they share: give rate, e.g. 10Mbit/s."
         )
     low, high = (0.0, 1.0) if load is None else _read_load(load)
     for sender in chosen:
         plant_gain(sender, aqm, np.array([1.0]), spans.max_rtt)  # that there is a loop to design
     ranges = ((low, high),) * len(chosen)
-    region = Region(chosen, spans.min_rtt, spans.max_rtt, ranges, traffic)
+    region = Region(chosen, spans.min_rtt, spans.max_rtt, ranges, long_flows)
     for number in range(len(chosen)):
         _require_loads(region, aqm, number)
-    if load is None and not traffic.bounds:
+    if load is None and not long_flows.bounds:
         region = within_reach(region, aqm)
     for sender, (begin, _) in zip(chosen, region.hull, strict=True):
         if not np.isfinite(plant_gain(sender, aqm, np.array([begin]), spans.max_rtt)[0]).all():
@@ -209,7 +209,7 @@ def make_region(
 
 
 def _require_loads(region: Region, aqm: PiFamily, number: int) -> None:
-    """Refuse traffic that no round-trip time of a region has a load of.
+    """Refuse long flows that no round-trip time of a region has a load of.
 
     Raises
     ------
@@ -218,26 +218,26 @@ def _require_loads(region: Region, aqm: PiFamily, number: int) -> None:
     """
     if grid(region, aqm, number, region.rtts(number), 2).rtt.size:
         return
-    sender, traffic = region.senders[number], region.traffic
+    sender, long_flows = region.senders[number], region.long_flows
     name, (low, high) = type(sender).__name__, region.load[number]
-    if traffic.rate is None:
-        window = float(traffic.max_window)  # type: ignore[arg-type]
+    if long_flows.rate is None:
+        window = float(long_flows.max_window)  # type: ignore[arg-type]
         needed = min(load_of(sender, window, rtt) for rtt in (region.min_rtt, region.max_rtt))
         raise DomainError(
             f"max_window = {window:g} segments needs p' = {needed:.3g} of {name}, above the largest"
             f" load {high:g}: give a larger window."
         )
-    few = traffic.fewest
-    if traffic.load(sender, few, region.max_rtt) > high:
-        least = traffic.window(traffic.count(sender, high, region.max_rtt), region.max_rtt)
+    few = long_flows.fewest
+    if long_flows.load(sender, few, region.max_rtt) > high:
+        least = long_flows.window(long_flows.count(sender, high, region.max_rtt), region.max_rtt)
         raise DomainError(
-            f"{few} {name} flow{'s' * (few > 1)} on {in_words(float(traffic.rate))} cannot be held"
-            f" back: at round-trip times up to {1e3 * region.max_rtt:.4g} ms each sends at least"
-            f" {float(least):.3g} segments, whatever is signalled: give fewer flows, a higher rate,"
-            " or a longer round-trip time."
+            f"{few} {name} flow{'s' * (few > 1)} on {in_words(float(long_flows.rate))} cannot be"
+            f" held back: at round-trip times up to {1e3 * region.max_rtt:.4g} ms each sends at"
+            f" least {float(least):.3g} segments, whatever is signalled: give fewer flows, a higher"
+            " rate, or a longer round-trip time."
         )
     raise DomainError(
-        f"{traffic.text} have no load of {name} with p' from {low:g} to {high:g} at round-trip"
+        f"{long_flows.text} have no load of {name} with p' from {low:g} to {high:g} at round-trip"
         f" times of {1e3 * region.min_rtt:.4g} to {1e3 * region.max_rtt:.4g} ms: give more flows,"
         " a lower rate, or larger windows."
     )

@@ -21,7 +21,7 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.registry import aqm_class, kind_of, sender_class
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.margins import Margins, known
-from pi2_fluid.network.traffic import Traffic
+from pi2_fluid.network.long_flows import LongFlows
 
 if TYPE_CHECKING:
     import xarray
@@ -110,7 +110,7 @@ class Design:
     load : tuple of (float, float)
         Of each sender the range of its p' at all round-trip times together; from 0, the limit of a
         very light load.
-    traffic : Traffic
+    long_flows : LongFlows
         The flows whose loads these are: of how many, at which rate of the link, with which windows.
     update : {"continuous", "delayed", "sampled"}
         The model of the update interval that the margins are of.
@@ -194,7 +194,7 @@ class Design:
     ack_margins: Margins | None = None
     ack_worst: WorstCase | None = None
     installed: Installed | None = None
-    traffic: Traffic = ANY
+    long_flows: LongFlows = ANY
     verification: xarray.Dataset | None = None
 
     def __str__(self) -> str:
@@ -252,12 +252,12 @@ class Design:
             f"paths up to {1e3 * self.max_base_rtt:.4g} ms + {1e3 * self.target:.4g} ms target ="
             f" {1e3 * self.max_rtt:.4g} ms round trip"
         )
-        return f"{words}, {self.traffic.text}" if self.traffic.bounds else words
+        return f"{words}, {self.long_flows.text}" if self.long_flows.bounds else words
 
     @property
     def region(self) -> Region:
         """The round-trip times, senders and loads that the design is for."""
-        return Region(self.senders, self.min_rtt, self.max_rtt, self.load, self.traffic)
+        return Region(self.senders, self.min_rtt, self.max_rtt, self.load, self.long_flows)
 
     @property
     def note(self) -> str:
@@ -277,7 +277,7 @@ class Design:
             "aqm": _law_to_dict(self.aqm),
             "senders": [_law_to_dict(sender) for sender in self.senders],
             "load": [list(ends) for ends in self.load],
-            "traffic": self.traffic.to_dict(),
+            "long_flows": self.long_flows.to_dict(),
             "interval_range": list(self.interval_range),
             "installed": None if self.installed is None else self.installed._asdict(),
             "margins": _margins_to_dict(self.margins),
@@ -312,7 +312,7 @@ class Design:
             senders=tuple(_law_from_dict(one, sender_class) for one in data["senders"]),
             load=tuple((float(low), float(high)) for low, high in data["load"]),
             interval_range=(float(data["interval_range"][0]), float(data["interval_range"][1])),
-            traffic=Traffic.from_dict(data["traffic"]),
+            long_flows=LongFlows.from_dict(data["long_flows"]),
             installed=None if installed is None else _installed_from(installed),
             margins=_margins_from(data["margins"], data["update"]),
             worst=_worst_from(data["worst"]),

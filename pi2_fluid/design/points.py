@@ -19,7 +19,7 @@ from pi2_fluid.laws.sender import Sender
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
-    from pi2_fluid.network.traffic import Traffic
+    from pi2_fluid.network.long_flows import LongFlows
     from pi2_fluid.ops import Number
     from pi2_fluid.values import FloatArray, Real
 
@@ -60,7 +60,7 @@ class Region(Protocol):
         """Of each sender the range of p' that was asked for."""
 
     @property
-    def traffic(self) -> Traffic:
+    def long_flows(self) -> LongFlows:
         """The flows whose loads they are."""
 
     def ends(self, number: int, rtt: Real) -> tuple[Any, Any]:
@@ -101,9 +101,9 @@ def _loads_by_rtt(
     for index, rtt in enumerate(rtts.tolist()):
         begin, end = float(low[index]), float(high[index])
         jumps = np.concatenate([_both_sides(aqm, sender.signal, begin, end), kinks[index]])
-        if region.traffic.rate is not None:
+        if region.long_flows.rate is not None:
             counts = _counts(region, number, rtt, points, jumps)
-            found.append(np.sort(region.traffic.load(sender, counts, rtt)))
+            found.append(np.sort(region.long_flows.load(sender, counts, rtt)))
         elif begin > end:
             found.append(np.array([]))
         else:
@@ -123,7 +123,7 @@ def _counts(region: Region, number: int, rtt: float, points: int, jumps: FloatAr
     if few > most:
         return np.array([])
     even = np.round(np.geomspace(few, most, points))
-    near = region.traffic.count(region.senders[number], jumps, rtt)
+    near = region.long_flows.count(region.senders[number], jumps, rtt)
     counts = np.unique(np.concatenate([even, np.floor(near), np.ceil(near)]))
     result: FloatArray = counts[(counts >= few) & (counts <= most)]
     return result
@@ -133,7 +133,7 @@ def _fewest_and_most(region: Region, number: int, rtt: float) -> tuple[int, int]
     low, high = region.ends(number, rtt)
     if low > high:
         return 1, 0
-    ends = region.traffic.count(region.senders[number], np.array([low, high]), rtt)
+    ends = region.long_flows.count(region.senders[number], np.array([low, high]), rtt)
     return math.ceil(float(ends[0]) * (1.0 - _FIT)), math.floor(float(ends[1]) * (1.0 + _FIT))
 
 
@@ -150,7 +150,7 @@ def finer(
     near = around(rtts, rtt)
     base = loads_at(region, aqm, number, rtt, points)
     sender = region.senders[number]
-    if region.traffic.rate is not None:
+    if region.long_flows.rate is not None:
         return _together(_finer_counts(region, aqm, number, near, base, at))
     loads = around(base, load)
     low, high = region.ends(number, near)
@@ -175,14 +175,14 @@ def _finer_counts(
     at: tuple[float, float],
 ) -> Iterator[Points]:
     """The numbers of flows between those next to the one at a point, at round-trip times near."""
-    sender, traffic = region.senders[number], region.traffic
-    shown = np.round(traffic.count(sender, np.append(base, at[1]), at[0]))
+    sender, long_flows = region.senders[number], region.long_flows
+    shown = np.round(long_flows.count(sender, np.append(base, at[1]), at[0]))
     between = around(np.unique(shown), float(shown[-1]))
     counts = np.unique(np.round(between))
     for rtt in near.tolist():
         few, most = _fewest_and_most(region, number, rtt)
         ours = counts[(counts >= few) & (counts <= most)]
-        yield Points(np.full(ours.shape, rtt), traffic.load(sender, ours, rtt))
+        yield Points(np.full(ours.shape, rtt), long_flows.load(sender, ours, rtt))
     rtts = jump_rtts(region, aqm, number, (float(near[0]), float(near[-1])), counts)
     yield from _on_lines(region, number, *rtts)
 
@@ -192,7 +192,7 @@ def crossings(region: Region, aqm: PiFamily, number: int) -> Points:
 
     None where flows are not counted: there jumps are points of the grid.
     """
-    if region.traffic.rate is None:
+    if region.long_flows.rate is None:
         return Points(np.array([]), np.array([]))
     ends = float(region.rtts(number)[0]), region.max_rtt
     return _together(_on_lines(region, number, *jump_rtts(region, aqm, number, ends)))
@@ -203,7 +203,7 @@ def _on_lines(
 ) -> Iterator[Points]:
     if rtts.size:
         both = np.concatenate([rtts * (1.0 - _ACROSS), rtts * (1.0 + _ACROSS)])
-        loads = region.traffic.load(region.senders[number], np.tile(counts, 2), both)
+        loads = region.long_flows.load(region.senders[number], np.tile(counts, 2), both)
         low, high = region.ends(number, both)
         inside = (loads >= low) & (loads <= high)
         inside &= (both >= region.min_rtt) & (both <= region.max_rtt)
@@ -221,10 +221,10 @@ def jump_rtts(
 
     Of these `counts`, or of some that are between the fewest and the most anywhere.
     """
-    sender, traffic = region.senders[number], region.traffic
+    sender, long_flows = region.senders[number], region.long_flows
     along = np.geomspace(*ends, _ALONG)
     none = np.array([])
-    if traffic.rate is None or ends[0] >= ends[1]:
+    if long_flows.rate is None or ends[0] >= ends[1]:
         return none, none
     if counts is None:
         both = [_fewest_and_most(region, number, rtt) for rtt in along.tolist()]
@@ -241,7 +241,7 @@ def jump_rtts(
 
         def f(x: FloatArray, n: FloatArray, curve: _Two = curve) -> FloatArray:
             rtt = np.exp(x)
-            result: FloatArray = curve(traffic.load(sender, n, rtt), rtt)
+            result: FloatArray = curve(long_flows.load(sender, n, rtt), rtt)
             return result
 
         where, which = _sign_changes(f, np.log(along)[None, :], counts[:, None])

@@ -26,7 +26,7 @@ from pi2_fluid.loop.margins import Margins, known
 from pi2_fluid.loop.searching import search_of
 from pi2_fluid.loop.updates import NEARLY_ALL, respond
 from pi2_fluid.loop.zeros import zero_between
-from pi2_fluid.network.traffic import Traffic
+from pi2_fluid.network.long_flows import LongFlows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ LOADS: Final = 13
 #: The same where only stability is asked for.
 FEW_LOADS: Final = 5
 #: Flows of any number.
-ANY: Final = Traffic()
+ANY: Final = LongFlows()
 _INSIDE: Final = 1.0 + 1e-9
 _POINTS: Final = 40  # frequencies per loop
 _MOST_STEPS: Final = 12
@@ -73,20 +73,20 @@ HIGHEST_LIMIT: Final = 20.0
 
 @dataclass(frozen=True)
 class Region:
-    """Senders, round-trip times with the queue (s), of each sender the range of p', the traffic.
+    """Senders, round-trip times with the queue (s), of each sender the range of p', the long_flows.
 
-    The loads are those of the range that the traffic can have, at each round-trip time.
+    The loads are those of the range that the long flows can have, at each round-trip time.
     """
 
     senders: tuple[Sender, ...]
     min_rtt: float
     max_rtt: float
     load: tuple[tuple[float, float], ...]
-    traffic: Traffic = ANY
+    long_flows: LongFlows = ANY
 
     def ends(self, number: int, rtt: Real) -> tuple[Any, Any]:
         """The least and the largest p' of a sender by round-trip time; swapped where none is."""
-        return self.traffic.ends(self.senders[number], rtt, self.load[number])
+        return self.long_flows.ends(self.senders[number], rtt, self.load[number])
 
     @functools.cached_property
     def hull(self) -> tuple[tuple[float, float], ...]:
@@ -111,10 +111,10 @@ class Region:
 
     def _too_many(self, number: int, x: float) -> float:
         """By how much the load of the fewest flows exceeds what there may be, at ln rtt."""
-        traffic = self.traffic
-        if traffic.rate is None:
+        long_flows = self.long_flows
+        if long_flows.rate is None:
             return -1.0
-        load = traffic.load(self.senders[number], float(traffic.fewest), math.exp(x))
+        load = long_flows.load(self.senders[number], float(long_flows.fewest), math.exp(x))
         return float(load) - self.load[number][1]
 
     def plants(self, aqm: PiFamily) -> Plants:

@@ -37,8 +37,8 @@ from pi2_fluid.loop.crossovers import find_crossings
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.transient import find_bandwidth
 from pi2_fluid.loop.updates import UPDATES
+from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.network.network import refuse_several
-from pi2_fluid.network.traffic import Traffic
 from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
@@ -180,8 +180,8 @@ def tune(
     queue = read_queue(aqm, k)
     spans = read_spans(max_rtt, max_base_rtt, min_rtt, target, queue)
     template = make_template(queue, spans, update_interval, objective)
-    traffic = Traffic(rate=rate, flows=flows, max_window=max_window)
-    region = make_region(spans, senders, template, load, traffic)
+    long_flows = LongFlows(rate=rate, flows=flows, max_window=max_window)
+    region = make_region(spans, senders, template, load, long_flows)
     steps = steps_of(template, queue.tc, hz)
     fixed = update_interval is not None or queue.own
     task = Task(region, template, asked, update, objective, steps, fixed)
@@ -214,7 +214,7 @@ def _describe(
         min_rtt=region.min_rtt,
         senders=region.senders,
         load=region.hull,
-        traffic=region.traffic,
+        long_flows=region.long_flows,
         update=update,
         objective=objective,
         tc=tc,

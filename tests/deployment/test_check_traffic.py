@@ -29,7 +29,7 @@ def only(text, **how):
 def loop_of(verdict, *, clock, terms="frozen", rate=None):
     """The loop of the decisive flows, on their link: found by `Loop` from flows and capacity."""
     worst = verdict.ack_worst if clock == "acks" else verdict.worst
-    count = float(verdict.traffic.count(worst.sender, worst.p_prime, worst.rtt))
+    count = float(verdict.long_flows.count(worst.sender, worst.p_prime, worst.rtt))
     assert count == pytest.approx(round(count), rel=1e-6)
     law = verdict.qdisc.aqm.in_one_queue()
     flows = pf.Flows(worst.sender, round(count), worst.rtt - float(law.target))
@@ -215,11 +215,11 @@ def test_at_the_shell(capsys):
     assert "Judged are the loads of 1 to 12 flows on 2 Mbit/s" in out
     assert "enough for the target at 2 Mbit/s" in out
     one = answered(capsys, [*words, "--json"])["qdiscs"][0]
-    assert one["traffic"] == {"rate": 2e6, "flows": [1, 12], "max_window": None}
+    assert one["long_flows"] == {"rate": 2e6, "flows": [1, 12], "max_window": None}
     assert one["least"]["flows"] == 1.0
     assert run(["check", FIVE, "--hz", "1000", "--rate", "5.5Mbit/s", "--json"]) == 1
     (one,) = strict_json(capsys.readouterr().out)["qdiscs"]
-    assert one["traffic"]["flows"] == [1, None]
+    assert one["long_flows"]["flows"] == [1, None]
     for wrong in ("many", "0", "1:2:3", ":5", "20:1", "1.5"):
         assert_bad_input(capsys, ["check", PIE, "--rate", "2Mbit/s", "--flows", wrong])
 
@@ -235,10 +235,10 @@ def test_the_pipe_of_freebsd_says_the_rate():
         " sched 65538 type FIFO flags 0x0 0 buckets 0 active\n"
     )
     printed = only(text, rtt="60ms")
-    assert (printed.traffic.rate, printed.verdict) == (5.5e6, "stable")
+    assert (printed.long_flows.rate, printed.verdict) == (5.5e6, "stable")
     assert "the rate is that of its pipe or link" in printed.note
     given = only(text, rtt="60ms", rate="50Mbit/s")
-    assert (given.traffic.rate, given.verdict) == (50e6, "stable")
+    assert (given.long_flows.rate, given.verdict) == (50e6, "stable")
     assert given.least.phase_margin_deg < printed.least.phase_margin_deg - 10.0
     assert "the rate is the one given" in given.note
 
@@ -260,27 +260,27 @@ class htb 1:11 root leaf 111: prio 0 rate 1Mbit ceil 2Mbit burst 1600b cburst 16
 def test_the_shaper_above_a_queue_says_the_rate():
     """htb says it with its classes alone; without them any load is judged."""
     bare = pf.check(SHAPED, hz=1000, rtt="60ms")
-    assert [one.traffic.bounds for one in bare] == [False, False]
+    assert [one.long_flows.bounds for one in bare] == [False, False]
     shaped = pf.check(SHAPED + CLASSES, hz=1000, rtt="60ms", flows=(1, 20))
-    assert [one.traffic.text for one in shaped] == [
+    assert [one.long_flows.text for one in shaped] == [
         "1 to 20 flows on 5.5 Mbit/s",
         "1 to 20 flows on 2 Mbit/s",
     ]
     assert "the rate is that of the shaper above it in the text" in shaped[0].note
     assert shaped[0].least.gain_margin_db > bare[0].least.gain_margin_db
     given = pf.check(SHAPED + CLASSES, hz=1000, rtt="60ms", rate="1Mbit/s")
-    assert [one.traffic.rate for one in given] == [1e6, 1e6]
+    assert [one.long_flows.rate for one in given] == [1e6, 1e6]
     assert "the rate is the one given" in given[0].note
     typed = "tc qdisc add dev d root handle 1: tbf rate 2mbit burst 5k latency 50ms\n"
     typed += "tc qdisc add dev d parent 1: handle 8: pie target 15ms tupdate 16ms alpha 2 beta 20"
     (found,) = pf.check(typed, hz=1000)
-    assert (found.traffic.rate, found.verdict) == (2e6, "stable")
+    assert (found.long_flows.rate, found.verdict) == (2e6, "stable")
 
 
 @pytest.mark.slow
 def test_without_a_rate_all_is_as_before():
     found = only(PIE, hz=1000)
-    assert found.traffic == type(found.traffic)()
+    assert found.long_flows == type(found.long_flows)()
     assert "flows on" not in found.note
     assert "PIE is judged from p = 1e-6 on" in found.note
     told = only(PIE, hz=1000, rate="2Mbit/s")
@@ -312,7 +312,7 @@ def test_designs_are_for_the_flows_that_there_are(capsys):
     assert "1 to 10 flows on 10 Mbit/s" in told.guarantee_text
     assert told.span.endswith("1 to 10 flows on 10 Mbit/s")
     again = pf.Design.from_dict(json.loads(json.dumps(told.to_dict())))
-    assert again.traffic == told.traffic
+    assert again.long_flows == told.long_flows
     assert again.region.hull == told.region.hull
     line = ["tune", "--max-rtt", "100ms", "--aqm", "dualpi2", "--rate", "10Mbit/s"]
     shown = answered(capsys, [*line, "--flows", "1:10", "--json"])["design"]

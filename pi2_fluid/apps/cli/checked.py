@@ -231,9 +231,9 @@ def _verdict(one: Verdict, who: str) -> str:
 
 def _room(one: Verdict) -> str:
     """Return whether a buffer holds the target at the rate of the link, or up to which rate."""
-    from pi2_fluid.network.traffic import in_words
+    from pi2_fluid.network.long_flows import in_words
 
-    held, rate = one.rate_held, one.traffic.rate
+    held, rate = one.rate_held, one.long_flows.rate
     above = f"too few for the target above {in_words(held, 3)}"
     if rate is None or held < float(rate):
         return above
@@ -242,7 +242,7 @@ def _room(one: Verdict) -> str:
 
 def _load(one: Verdict, who: str, any_of_them: str) -> str:
     """Return which flows a verdict speaks of."""
-    traffic = one.traffic
+    traffic = one.long_flows
     if not traffic.bounds:
         return f"{any_of_them} {who} flows"
     if traffic.rate is None:
@@ -265,7 +265,7 @@ def _limit(limit: float, one: Verdict) -> str:
 
 
 def _worst(one: Verdict) -> str:
-    from pi2_fluid.network.traffic import PACKET_BITS, in_words
+    from pi2_fluid.network.long_flows import PACKET_BITS, in_words
 
     worst, window = one.decisive, one.window
     who, rtt = kind_of(worst.sender), _ms(worst.rtt)

@@ -168,7 +168,7 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
         "min_rtt": one.min_rtt,
         "rtt_limit": one.stable_up_to,
         "path_limit": one.path_up_to,
-        "traffic": one.traffic.to_dict(),
+        "long_flows": one.long_flows.to_dict(),
         "least": {**one.least._asdict(), "window": one.window, "flows": one.count},
         "worst": _worst(worst, one.margins),
         "ack_worst": None if acks is None else _worst(acks, one.ack_margins),
@@ -238,7 +238,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " kernel, that can have shown it, and undecided where they differ.\n\n"
             "JSON: qdiscs (a list: kind, dev, namespace, parent, handle, proposed; asked and"
             " installed, SI units; rounding; verdict, of which model, and the reason of one"
-            " undecided; guarantee; traffic: rate in bit/s, flows, the fewest and the most, and"
+            " undecided; guarantee; long_flows: rate in bit/s, flows, the fewest and the most, and"
             " max_window, each null where not known; rtt, min_rtt, rtt_limit with the queue and"
             " path_limit without it, s; worst: rtt, p_prime, sender, the smallest margins"
             " and the period of a swing (s) by rates, a p_prime of 0 is the limit of no load;"

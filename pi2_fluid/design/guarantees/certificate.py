@@ -159,14 +159,14 @@ def _short(region: Region, loop: Plants, boxes: int) -> Certificate:
     Where flows are counted, the loads between those of whole numbers of them are proved, too; what
     such a load has less of is no answer.
     """
-    if region.traffic.rate is not None:
+    if region.long_flows.rate is not None:
         return Certificate("undecided", boxes)
     return Certificate("refuted", boxes, loop)
 
 
 def _possible(cell: _Cell, region: Region, boxes: Boxes) -> Boxes:
-    """Return the boxes that hold a load which the traffic can have, its ends falling with R."""
-    if not region.traffic.bounds or not len(boxes):
+    """Return the boxes that hold a load which the long flows can have, its ends falling with R."""
+    if not region.long_flows.bounds or not len(boxes):
         return boxes
     _, rtt, mu = boxes.centre
     _, dr, dmu = boxes.half
@@ -179,7 +179,7 @@ def _possible(cell: _Cell, region: Region, boxes: Boxes) -> Boxes:
 
 
 def _inside(cell: _Cell, region: Region, rtt: float, mu: float) -> float | None:
-    """Return the 1/window nearest to one that the traffic can have at a round-trip time."""
+    """Return the 1/window nearest to one that the long flows can have at a round-trip time."""
     low, high = (cell.slope * float(end) for end in region.ends(cell.sender, rtt))
     low, high = max(low, cell.mu[0]), min(high, cell.mu[1])
     return min(max(mu, low), high) if low <= high else None

@@ -152,8 +152,8 @@ def _up_to(region: Region, aqm: PiFamily) -> str:
 
 
 def _loads(region: Region) -> str:
-    if region.traffic.bounds:
-        return region.traffic.text
+    if region.long_flows.bounds:
+        return region.long_flows.text
     ends = {(low, high) for low, high in region.load}
     if ends == {(0.0, 1.0)}:
         return "every load"

@@ -10,7 +10,7 @@ import pytest
 from refusals import assert_sentence
 
 import pi2_fluid as pf
-from pi2_fluid.network.traffic import Traffic, in_words
+from pi2_fluid.network.long_flows import LongFlows, in_words
 
 SENDERS = (pf.Reno(), pf.CReno(), pf.Cubic(), pf.Scalable())
 
@@ -18,29 +18,29 @@ SENDERS = (pf.Reno(), pf.CReno(), pf.Cubic(), pf.Scalable())
 @pytest.mark.parametrize("sender", SENDERS)
 @pytest.mark.parametrize("count", [1, 3, 20])
 def test_the_load_is_where_so_many_flows_rest(sender, count):
-    """As `equilibrium` has it, which solves for all of a link, and knows nothing of `Traffic`."""
+    """As `equilibrium` has it, which solves for all of a link, and knows nothing of `LongFlows`."""
     law = pf.Pi2() if sender.signal == "classic" else pf.CoupledPi2()
     rest = pf.equilibrium(pf.Flows(sender, count, "60ms"), law, "30Mbit/s")
     rtt = float(rest.rtt[0])
-    traffic = Traffic(rate="30Mbit/s", flows=count)
-    assert traffic.window(count, rtt) == pytest.approx(float(rest.window[0]), rel=1e-9)
-    assert traffic.load(sender, count, rtt) == pytest.approx(float(rest.p_prime[0]), rel=1e-8)
-    assert traffic.count(sender, rest.p_prime[0], rtt) == pytest.approx(count, rel=1e-8)
-    low, high = traffic.ends(sender, rtt, (0.0, 1.0))
-    assert low == high == traffic.load(sender, count, rtt)
+    long_flows = LongFlows(rate="30Mbit/s", flows=count)
+    assert long_flows.window(count, rtt) == pytest.approx(float(rest.window[0]), rel=1e-9)
+    assert long_flows.load(sender, count, rtt) == pytest.approx(float(rest.p_prime[0]), rel=1e-8)
+    assert long_flows.count(sender, rest.p_prime[0], rtt) == pytest.approx(count, rel=1e-8)
+    low, high = long_flows.ends(sender, rtt, (0.0, 1.0))
+    assert low == high == long_flows.load(sender, count, rtt)
 
 
 def test_ends_are_those_of_rate_window_and_range_together():
     reno, rtts = pf.Reno(), np.array([0.02, 0.1])
-    assert Traffic().ends(reno, 0.1, (0.1, 0.5)) == (0.1, 0.5)
-    low, high = Traffic(rate="12Mbit/s", flows=(2, 10)).ends(reno, rtts, (0.0, 1.0))
+    assert LongFlows().ends(reno, 0.1, (0.1, 0.5)) == (0.1, 0.5)
+    low, high = LongFlows(rate="12Mbit/s", flows=(2, 10)).ends(reno, rtts, (0.0, 1.0))
     # 1000 packets/s: 20 and 100 packets, of 2 to 10 flows
     np.testing.assert_allclose(low, np.sqrt(2.0) / [10.0, 50.0])
     np.testing.assert_allclose(high, np.sqrt(2.0) / [2.0, 10.0])
-    low, _ = Traffic(rate="12Mbit/s", flows=(2, 10), max_window=25).ends(reno, rtts, (0.0, 1.0))
+    low, _ = LongFlows(rate="12Mbit/s", flows=(2, 10), max_window=25).ends(reno, rtts, (0.0, 1.0))
     np.testing.assert_allclose(low, np.sqrt(2.0) / [10.0, 25.0])
     # Ten flows with windows of at most 5 do not fill the link at 100 ms: there is no load.
-    low, high = Traffic(rate="12Mbit/s", flows=10, max_window=5).ends(reno, rtts, (0.0, 1.0))
+    low, high = LongFlows(rate="12Mbit/s", flows=10, max_window=5).ends(reno, rtts, (0.0, 1.0))
     assert (low <= high).tolist() == [True, False]
 
 
@@ -61,11 +61,11 @@ def test_ends_are_those_of_rate_window_and_range_together():
     ],
 )
 def test_in_words(arguments, words):
-    traffic = Traffic(**arguments)
-    assert traffic.text == words
-    assert traffic.bounds == bool(words)
-    assert Traffic.from_dict(json.loads(json.dumps(traffic.to_dict()))) == traffic
-    assert hash(Traffic(**arguments)) == hash(traffic)
+    long_flows = LongFlows(**arguments)
+    assert long_flows.text == words
+    assert long_flows.bounds == bool(words)
+    assert LongFlows.from_dict(json.loads(json.dumps(long_flows.to_dict()))) == long_flows
+    assert hash(LongFlows(**arguments)) == hash(long_flows)
     assert in_words(900.0) == "900 bit/s"
 
 
@@ -84,12 +84,12 @@ def test_in_words(arguments, words):
 )
 def test_what_is_no_number_of_flows_is_refused(flows, said):
     with pytest.raises((pf.QuantityError, pf.DomainError), match=re.escape(said)) as refused:
-        Traffic(rate="1Mbit/s", flows=flows)
+        LongFlows(rate="1Mbit/s", flows=flows)
     assert_sentence(str(refused.value))
 
 
 @pytest.mark.parametrize("wrong", [{"rate": "5"}, {"rate": -1.0}, {"max_window": 0.0}])
 def test_what_is_no_rate_or_window_is_refused(wrong):
     with pytest.raises((pf.QuantityError, pf.DomainError)) as refused:
-        Traffic(**wrong)
+        LongFlows(**wrong)
     assert_sentence(str(refused.value))

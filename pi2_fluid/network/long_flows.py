@@ -1,4 +1,4 @@
-"""`Traffic`: how many long flows share a link of which rate, and so which loads they can be."""
+"""`LongFlows`: how many long flows share a link of which rate, and so which loads they can be."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pi2_fluid.records.record import OptionalParameter, Record, described, quant
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["PACKET_BITS", "Traffic", "in_words"]
+__all__ = ["PACKET_BITS", "LongFlows", "in_words"]
 
 #: Of a full packet, as loops count packets.
 PACKET_BITS: Final = 8.0 * 1500.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Traffic(Record):
+class LongFlows(Record):
     """Long flows of one kind that share a link: how many, at which rate, with which windows.
 
     n equal flows at rest fill a link of capacity C, so that each has the window C R/n, packets of
@@ -46,10 +46,10 @@ class Traffic(Record):
 
     Examples
     --------
-    >>> traffic = Traffic(rate="5.5Mbit/s", flows=(1, 20))
-    >>> traffic.text
+    >>> long_flows = LongFlows(rate="5.5Mbit/s", flows=(1, 20))
+    >>> long_flows.text
     '1 to 20 flows on 5.5 Mbit/s'
-    >>> print(f"{traffic.window(1, 0.097):.1f} {traffic.window(20, 0.097):.1f} segments")
+    >>> print(f"{long_flows.window(1, 0.097):.1f} {long_flows.window(20, 0.097):.1f} segments")
     44.5 2.2 segments
     """
 
@@ -96,8 +96,8 @@ class Traffic(Record):
         return {"rate": self.rate, "flows": [self.fewest, self.most], "max_window": self.max_window}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Traffic:
-        """Return the traffic that `to_dict` described."""
+    def from_dict(cls, data: Mapping[str, Any]) -> LongFlows:
+        """Return the flows that `to_dict` described."""
         return cls(rate=data["rate"], flows=tuple(data["flows"]), max_window=data["max_window"])
 
     def window(self, count: Real, rtt: Real) -> Real:
