@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import numpy as np
+
 import pi2_fluid as pf
 from pi2_fluid.laws.sender import Sender
 
-__all__ = ["FAMILIES", "SEEN", "SET_ASIDE", "Family"]
+__all__ = ["FAMILIES", "KERNEL", "SEEN", "SET_ASIDE", "Family"]
 
 _FIRST, _BACK, _END = 20.0, 32.0, 44.0  # s: the event, the way back, the end
 _QUEUE: Final = pf.presets.linux_dualpi2()
@@ -153,6 +155,28 @@ def _reader() -> dict[str, pf.Scenario]:
     }
 
 
+def _pulses(every: float, rtt: float) -> list[pf.Flows]:
+    """Return short flows without sizes, which kernels run, too: each sends for a quarter second."""
+    starts = np.arange(6.0, _END - 1.0, every)
+    return [
+        pf.Flows(pf.Cubic(), 1, rtt, f"pulse{number}", start=at, stop=at + 0.25, start_jitter=0.05)
+        for number, at in enumerate(map(float, starts))
+    ]
+
+
+def _kernel() -> dict[str, pf.Scenario]:
+    """Return cells of both regimes for the real kernel, of which none has transfers."""
+    one, two = _long(pf.Cubic(), 1, 0.036, "long"), _long(pf.Cubic(), 2, 0.028, "long")
+    return {
+        "four": _cell(12e6, _long(pf.Cubic(), 4, 0.04, "long"), _joining(pf.Cubic(), 8, 0.04)),
+        "reno": _cell(12e6, _long(pf.Reno(), 6, 0.06, "long"), _joining(pf.Reno(), 6, 0.06)),
+        "cut": _cell(24e6, _long(pf.Cubic(), 6, 0.025, "long"), factor=0.25),
+        "one_and_pulses": _cell(16e6, one, *_pulses(0.8, 0.036)),
+        "two_and_pulses": _cell(24e6, two, *_pulses(0.4, 0.028)),
+        "three_and_pulses": _cell(30e6, _long(pf.Cubic(), 3, 0.04, "long"), *_pulses(0.5, 0.03)),
+    }
+
+
 #: Families that may be looked at while the method is worked on.
 SEEN: Final[dict[str, Family]] = {
     "school": _school,
@@ -168,3 +192,5 @@ SET_ASIDE: Final[dict[str, Family]] = {
     "reader": _reader,
 }
 FAMILIES: Final = SEEN | SET_ASIDE
+#: Cells for the real kernel: what is chosen against the default.
+KERNEL: Final = _kernel
