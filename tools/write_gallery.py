@@ -1,8 +1,8 @@
 """Bring the gallery up to date from a folder of whole runs: python tools/write_gallery.py gallery.
 
 Takes what `pi2-fluid figures all --full --out gallery` made: records go into the package, pictures
-and numbers beside the pages in docs/gallery/. Without a folder only the pages are written, from
-what is recorded.
+and numbers beside the pages in docs/gallery/. Figures that are named after the folder are taken
+alone. Without a folder only the pages are written, from what is recorded.
 """
 
 from __future__ import annotations
@@ -10,13 +10,21 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from PIL import Image
 
 from pi2_fluid.papers import record as records
 from pi2_fluid.papers.record import Record, counted, read_record, recorded, recorded_verdicts
-from pi2_fluid.papers.registry import FIGURES, TITLES, file_name, page_title, recipe_of
+from pi2_fluid.papers.registry import (
+    FIGURES,
+    TITLES,
+    file_name,
+    find_figures,
+    page_title,
+    recipe_of,
+)
 from pi2_fluid.papers.verdicts import Judged, found_text, stated_text, tolerance_text
 from pi2_fluid.saving import save_bytes, save_text
 
@@ -69,10 +77,15 @@ what the paper states, and the verdicts, and draws into axes of your own.
 """
 
 
-def take_in(folder: Path) -> None:
-    """Take records, pictures and numbers of whole runs over, and leave out what is gone."""
-    whole = {}
-    for name in FIGURES:
+def take_in(folder: Path, names: Sequence[str] = ()) -> None:
+    """Take records, pictures and numbers of whole runs over, and leave out what is gone.
+
+    Where there are `names`, the other figures stay as they are recorded.
+    """
+    before = json.loads(RECORDED.read_text(encoding="utf-8"))
+    whole = {name: before.get(name) for name in FIGURES}
+    taken = find_figures(names) if names else list(FIGURES)
+    for name in taken:
         record = read_record(folder / f"{file_name(name)}.json")
         if record is None:
             raise FileNotFoundError(f"{folder} has no record of {name}: make gallery first.")
@@ -86,10 +99,12 @@ def take_in(folder: Path) -> None:
     save_text(RECORDED, json.dumps(whole, indent=1) + "\n")
     records.forget()
     PAGES.mkdir(parents=True, exist_ok=True)
+    kept = {file for name in FIGURES if name not in taken for file in whole[name]["files"]}
     for path in PAGES.iterdir():
-        path.unlink()
-    for record in whole.values():
-        for file in record["files"]:
+        if path.name not in kept:
+            path.unlink()
+    for name in taken:
+        for file in whole[name]["files"]:
             if file.endswith(".png"):
                 shrink(folder / file, PAGES / file)
             else:
@@ -213,6 +228,6 @@ def pages() -> dict[str, str]:
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        take_in(Path(sys.argv[1]))
+        take_in(Path(sys.argv[1]), sys.argv[2:])
     for file, text in pages().items():
         save_text(PAGES / file, text)

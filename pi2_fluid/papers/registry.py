@@ -74,6 +74,7 @@ FIGURES: Final = {
     "ours:across_the_margin": "ours.across_the_margin",
     "ours:stability_atlas": "ours.stability_atlas",
     "ours:designed_gains": "ours.designed_gains",
+    "ours:what_gains_buy": "ours.what_gains_buy",
     "ours:echo_modes": "ours.echo_modes",
     "ours:chains": "ours.chains",
     "ours:rem_loads": "ours.rem_loads",
