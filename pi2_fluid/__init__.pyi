@@ -63,6 +63,8 @@ from pi2_fluid.loop.transfer import Loop as Loop
 from pi2_fluid.network.bottlenecks import NetworkPoint as NetworkPoint
 from pi2_fluid.network.catalogue import named_scenario as named_scenario
 from pi2_fluid.network.catalogue import scenario_names as scenario_names
+from pi2_fluid.network.catalogue import traffic_names as traffic_names
+from pi2_fluid.network.cells import Cell as Cell
 from pi2_fluid.network.changes import Change as Change
 from pi2_fluid.network.equilibrium import OperatingPoint as OperatingPoint
 from pi2_fluid.network.equilibrium import equilibrium as equilibrium
@@ -76,6 +78,7 @@ from pi2_fluid.network.sizes import Empirical as Empirical
 from pi2_fluid.network.sizes import Exponential as Exponential
 from pi2_fluid.network.sizes import Fixed as Fixed
 from pi2_fluid.network.sizes import Pareto as Pareto
+from pi2_fluid.network.traffic import Traffic as Traffic
 from pi2_fluid.network.transfers import Transfers as Transfers
 from pi2_fluid.papers.claims import claims as claims
 from pi2_fluid.papers.figures import figures as figures

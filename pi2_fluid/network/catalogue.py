@@ -1,8 +1,9 @@
-"""The experiments of the papers as scenarios, by name.
+"""What comes with the package by name: experiments of the papers, and families of traffic.
 
-They are the TOML files in ``network/scenarios``. The first line of each is a comment that says what
-it is; the comments below it give the source, and what of it had to be guessed. Names and
-descriptions cost no more than reading the files.
+They are the TOML files in ``network/scenarios`` and ``network/families``. The first line of a
+scenario is a comment that says what it is; the comments below it give the source, and what of it
+had to be guessed. A family says so in its keys. Names and descriptions cost no more than reading
+the files.
 """
 
 from __future__ import annotations
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "describe_scenario",
+    "describe_traffic",
     "find_network",
     "find_scenario",
+    "is_file",
     "named_scenario",
     "named_text",
     "scenario_names",
     "schema_text",
+    "traffic_names",
+    "traffic_text",
 ]
 
 
@@ -38,8 +43,19 @@ def scenario_names() -> tuple[str, ...]:
     >>> [name for name in scenario_names() if "fig13" in name]
     ['paganini_fig13', 'pi2_fig13_pi2', 'pi2_fig13_pie']
     """
-    found = (path.name for path in files("pi2_fluid.network").joinpath("scenarios").iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
+    return _names("scenarios")
+
+
+@cache
+def traffic_names() -> tuple[str, ...]:
+    """Return the words for families of traffic that come with the package, alphabetically.
+
+    Examples
+    --------
+    >>> "link" in traffic_names()
+    True
+    """
+    return _names("families")
 
 
 def named_text(name: str) -> str:
@@ -60,7 +76,48 @@ def named_text(name: str) -> str:
         raise QuantityError(
             f"scenario = {show_value(name)} is unknown: give {suggest(name, names, most=6)}."
         )
-    path = files("pi2_fluid.network").joinpath("scenarios").joinpath(f"{name}.toml")
+    return _text("scenarios", name)
+
+
+def traffic_text(word: str) -> str:
+    """Return the TOML text of a family that comes with the package, with its comments.
+
+    Parameters
+    ----------
+    word : str
+        One of `traffic_names`.
+
+    Raises
+    ------
+    QuantityError
+        If there is none of that name, with all of them.
+    """
+    names = traffic_names()
+    if word not in names:
+        raise QuantityError(f"traffic = {show_value(word)} is unknown: give {suggest('', names)}.")
+    return _text("families", word)
+
+
+def describe_traffic(word: str) -> str:
+    """Return what a family that comes with the package is, in one line.
+
+    Examples
+    --------
+    >>> describe_traffic("link")
+    'A link of which only numbers are known'
+    """
+    import tomllib  # 0.01 s, and what Python describes needs none
+
+    return str(tomllib.loads(traffic_text(word))["title"])
+
+
+def _names(folder: str) -> tuple[str, ...]:
+    names = (path.name for path in files("pi2_fluid.network").joinpath(folder).iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+
+
+def _text(folder: str, name: str) -> str:
+    path = files("pi2_fluid.network").joinpath(folder).joinpath(f"{name}.toml")
     return path.read_text(encoding="utf-8")
 
 
@@ -142,7 +199,7 @@ def find_scenario(given: Any) -> Scenario:
         require_scenario(given)
         found: Scenario = given
         return found
-    if _is_file(given):
+    if is_file(given):
         return Scenario.load(given)
     if given not in scenario_names() and ("/" in given or "." in given):
         Scenario.load(given)  # says that there is no such file
@@ -174,12 +231,13 @@ def find_network(given: str) -> Network:
     from pi2_fluid.network.scenario import Scenario
     from pi2_fluid.network.text import is_scenario, located, read_text
 
-    if not _is_file(given):
+    if not is_file(given):
         return find_scenario(given).network
     name, text = read_text(given)
     with located(f"{name}:"):
         return Scenario.from_toml(text).network if is_scenario(text) else Network.from_toml(text)
 
 
-def _is_file(given: str) -> bool:
-    return given == "-" or Path(given).exists()
+def is_file(given: str) -> bool:
+    """Return whether a text is standard input ("-"), or a file that exists; a folder is none."""
+    return given == "-" or (Path(given).exists() and not Path(given).is_dir())

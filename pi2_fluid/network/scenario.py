@@ -23,7 +23,7 @@ from pi2_fluid.network.checks import (
 from pi2_fluid.network.flows import Flows, class_names
 from pi2_fluid.network.link import Link
 from pi2_fluid.network.network import BOTTLENECK, Network, Node, refuse_several, show_nodes
-from pi2_fluid.network.text import Written, located, parse_tables
+from pi2_fluid.network.text import Written, located, parse_toml, read_tables
 from pi2_fluid.network.writing import format_nodes, format_tables
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import as_tuple, leaves, map_leaves, quantity
@@ -32,7 +32,7 @@ from pi2_fluid.units import is_traced
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
 
-__all__ = ["Scenario", "require_scenario"]
+__all__ = ["Scenario", "read_scenario", "require_scenario"]
 
 
 class _NetworkOfOne:
@@ -260,14 +260,7 @@ class Scenario(Written):
         ... ''').class_names
         ('creno',)
         """
-        tables = parse_tables(text)
-        if "nodes" in tables:
-            with located("", "Network"):
-                nodes = [Node(*node) for node in tables.pop("nodes")]
-                own = tables.pop("combined")
-                tables["network"] = Network(nodes, tables.pop("flows"), **own)
-        with located("", "Scenario"):
-            return cls(**tables)
+        return read_scenario(parse_toml(text))
 
     def to_toml(self) -> str:
         """Return the scenario as TOML text, from which `from_toml` makes an equal one.
@@ -363,6 +356,23 @@ def _parts_of(
         for change in changes
     )
     return {"link": node.link, "aqm": node.aqm, "flows": flows}, changes
+
+
+def read_scenario(
+    data: dict[str, Any], aqm: Aqm | None = None, beside: Sequence[str] = ()
+) -> Scenario:
+    """Return the scenario that tables describe, as `Scenario.from_toml` that of a text.
+
+    Where they describe no queue, it has this one, unless that is None. Keys `beside` are not its.
+    """
+    tables = read_tables(data, aqm, beside)
+    if "nodes" in tables:
+        with located("", "Network"):
+            nodes = [Node(*node) for node in tables.pop("nodes")]
+            own = tables.pop("combined")
+            tables["network"] = Network(nodes, tables.pop("flows"), **own)
+    with located("", "Scenario"):
+        return Scenario(**tables)
 
 
 def require_scenario(scenario: object) -> None:

@@ -6,7 +6,7 @@ last go first, and one that has gone does not come back: whoever is called later
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -19,7 +19,16 @@ from pi2_fluid.network.scenario import Scenario
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, IntArray, Number
 
-__all__ = ["MOST_BINS", "NS", "flow_counts", "flow_lives", "mean_capacity", "to_ns", "usual_bin"]
+__all__ = [
+    "MOST_BINS",
+    "NS",
+    "class_steps",
+    "flow_counts",
+    "flow_lives",
+    "mean_capacity",
+    "to_ns",
+    "usual_bin",
+]
 
 
 #: ns in a second.
@@ -55,7 +64,15 @@ def usual_bin(duration: Number) -> float:
 
 def flow_counts(scenario: Scenario) -> list[int]:
     """Return how many flows each class has in the whole run, one after the other."""
-    return [_steps(scenario, *named)[0] for named in _named(scenario)]
+    return [called for called, _ in class_steps(scenario)]
+
+
+def class_steps(scenario: Scenario) -> list[tuple[int, list[tuple[int, int]]]]:
+    """Return of each class its flows in all, and when (ns) it is told how many are to be there."""
+    return [
+        _steps(scenario, flow, name)
+        for flow, name in zip(scenario.flows, scenario.class_names, strict=True)
+    ]
 
 
 def flow_lives(scenario: Scenario) -> Lives:
@@ -64,9 +81,9 @@ def flow_lives(scenario: Scenario) -> Lives:
     owner = np.repeat(np.arange(len(totals)), totals)
     start, stop = np.zeros(owner.size, dtype=np.int64), np.full(owner.size, end, dtype=np.int64)
     used = 0
-    for named in _named(scenario):
+    for _, steps in class_steps(scenario):
         present: list[int] = []
-        for at, wanted in _steps(scenario, *named)[1]:
+        for at, wanted in steps:
             gone, present = present[wanted:], present[:wanted]
             called = range(used, used + wanted - len(present))
             stop[gone] = at
@@ -106,12 +123,7 @@ def _mean_rate(capacity: Number, changes: Sequence[Change], ends: IntArray) -> F
     return np.where(last > first, mean, rate[first - 1])
 
 
-def _named(scenario: Scenario) -> Iterable[tuple[Flows, str]]:
-    return zip(scenario.flows, scenario.class_names, strict=True)
-
-
 def _steps(scenario: Scenario, flow: Flows, name: str) -> tuple[int, list[tuple[int, int]]]:
-    """Return a class's flows in all, and when (ns) it is told how many are to be there."""
     stop = None if flow.stop is None or flow.stop >= scenario.duration else to_ns(flow.stop)
     counted = [
         (to_ns(change.at), int((change.counts or {})[name]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
@@ -37,14 +37,18 @@ from pi2_fluid.units import validate_quantity
 __all__ = [
     "BARE_KEY",
     "Written",
+    "check_keys",
+    "check_values",
     "has_more_keys",
     "is_scenario",
     "keys_of",
     "located",
     "parse_nodes",
-    "parse_tables",
+    "parse_toml",
     "read_laws",
+    "read_tables",
     "read_text",
+    "tables_of",
 ]
 
 #: What TOML takes for a key without quotes.
@@ -116,30 +120,33 @@ def read_text(path: str | Path) -> tuple[str, str]:
         ) from None
 
 
-def parse_tables(text: str) -> dict[str, Any]:
-    """Return the fields of the scenario that a TOML text describes; see `Scenario.from_toml`.
+def read_tables(
+    data: dict[str, Any], aqm: Aqm | None = None, beside: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the fields of the scenario that tables describe; see `Scenario.from_toml`.
 
-    Of several nodes, ``nodes`` are in the place of ``link`` and ``aqm``, and ``combined`` are the
-    network's own fields.
+    Where they describe no queue, `aqm` is its queue, unless that is None; `beside` are keys that
+    are read elsewhere. Of several nodes, ``nodes`` are in the place of ``link`` and ``aqm``, and
+    ``combined`` are the network's own fields.
     """
-    data = _parse_toml(text)
     _check_style(data)
     if "changes" not in data and "change" in data:  # as these tables were once called
         data["changes"] = data.pop("change")
     links = ("node", *_NETWORK) if "node" in data else _ONE
-    _check_keys(data, ("duration", "name", *links, "flows", "changes"), "")
+    check_keys(data, ("duration", "name", *links, "flows", "changes", *beside), "")
     tables: dict[str, Any] = {}
     if "node" in data:
         tables["nodes"], tables["combined"] = _read_nodes(data), _own(data)
     else:
         tables["link"] = _build(Link, "[link]", _table(data, "link", "capacity"))
-        tables["aqm"] = _read_aqm("aqm", _table(data, "aqm", "kind"))
+        given = aqm is None or "aqm" in data
+        tables["aqm"] = _read_aqm("aqm", _table(data, "aqm", "kind")) if given else aqm
     tables["flows"] = _read_classes(data)
     tables["changes"] = [
-        _build(Change, f"[[changes]] {i}:", keys) for i, keys in _tables(data, "changes")
+        _build(Change, f"[[changes]] {i}:", keys) for i, keys in tables_of(data, "changes")
     ]
     head: dict[str, Any] = {key: data[key] for key in ("duration", "name") if key in data}
-    _check_values(head, "")
+    check_values(head, "")
     if "duration" not in head:
         raise ScenarioError('duration is missing: give the length of the run, e.g. "100s".')
     return tables | head
@@ -147,7 +154,7 @@ def parse_tables(text: str) -> dict[str, Any]:
 
 def parse_nodes(text: str) -> tuple[list[tuple[str, Link, Aqm]], list[Flows], dict[str, Any]]:
     """Return nodes, flows, and the network's own fields, of a TOML text: `Network.from_toml`."""
-    data = _parse_toml(text)
+    data = parse_toml(text)
     _check_style(data)
     for name in (*_ONE, *_SCHEDULE):
         if name in data:
@@ -156,13 +163,13 @@ def parse_nodes(text: str) -> tuple[list[tuple[str, Link, Aqm]], list[Flows], di
                 f"{shown} is of a scenario, and a network has [[node]] and [[flows]] only: read it"
                 " with Scenario.from_toml(text).network."
             )
-    _check_keys(data, ("node", "flows", *_NETWORK), "")
+    check_keys(data, ("node", "flows", *_NETWORK), "")
     return _read_nodes(data), _read_classes(data), _own(data)
 
 
 def is_scenario(text: str) -> bool:
     """Return whether a TOML text has what only a scenario has, and `parse_nodes` refuses."""
-    return not _parse_toml(text).keys().isdisjoint((*_ONE, *_SCHEDULE))
+    return not parse_toml(text).keys().isdisjoint((*_ONE, *_SCHEDULE))
 
 
 def read_laws(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,7 +210,7 @@ def _named(data: dict[str, Any], name: str) -> dict[str, Any]:
 def _own(data: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a network that are no tables."""
     own = {key: data[key] for key in _NETWORK if key in data}
-    _check_values(own, "")
+    check_values(own, "")
     return own
 
 
@@ -218,7 +225,7 @@ def _check_style(data: dict[str, Any]) -> None:
 
 
 def _read_nodes(data: dict[str, Any]) -> list[tuple[str, Link, Aqm]]:
-    nodes = [_read_node(index, keys) for index, keys in _tables(data, "node")]
+    nodes = [_read_node(index, keys) for index, keys in tables_of(data, "node")]
     if not nodes:
         raise ScenarioError("[[node]] is missing: give at least one such table, with a name.")
     return nodes
@@ -227,7 +234,7 @@ def _read_nodes(data: dict[str, Any]) -> list[tuple[str, Link, Aqm]]:
 def _read_node(index: int, keys: dict[str, Any]) -> tuple[str, Link, Aqm]:
     place = f"[[node]] {index}:"
     shared = list(keys_of(Link))
-    _check_keys(keys, ["name", "aqm", *shared], place)
+    check_keys(keys, ["name", "aqm", *shared], place)
     if "name" not in keys:
         raise ScenarioError(f'{place} name is missing: give what routes call it, e.g. "a".')
     link = _build(Link, place, {key: keys[key] for key in keys if key in shared})
@@ -237,13 +244,14 @@ def _read_node(index: int, keys: dict[str, Any]) -> tuple[str, Link, Aqm]:
 
 
 def _read_classes(data: dict[str, Any]) -> list[Flows]:
-    flows = [_read_flows(index, keys) for index, keys in _tables(data, "flows")]
+    flows = [_read_flows(index, keys) for index, keys in tables_of(data, "flows")]
     if not flows:
         raise ScenarioError("[[flows]] is missing: give at least one such table, with a sender.")
     return flows
 
 
-def _parse_toml(text: object) -> dict[str, Any]:
+def parse_toml(text: object) -> dict[str, Any]:
+    """Return the tables of a TOML text, or say where it is none."""
     if not isinstance(text, str):
         raise ScenarioError(f"text = {show_value(text)} is no text: give TOML as a str.")
     import tomllib  # 0.01 s, and what Python describes needs none
@@ -291,7 +299,7 @@ def _read_flows(index: int, keys: dict[str, Any]) -> Flows:
     kind_of_flows = Transfers if _OF_TRANSFERS & keys.keys() else Flows
     own = list(keys_of(cls))
     shared = [key for key in keys_of(kind_of_flows) if key != "sender"]
-    _check_keys(keys, [*own, *shared], place, f" for sender = {kind!r}")
+    check_keys(keys, [*own, *shared], place, f" for sender = {kind!r}")
     sender = _build(cls, place, {key: keys[key] for key in keys if key in own})
     rest = {key: keys[key] for key in keys if key in shared}
     if "size" in rest:
@@ -316,8 +324,8 @@ def _build(cls: type[T], place: str, keys: dict[str, Any], of: str = "", **given
     """Make a record from the keys of its table, with errors that name the table and the key."""
     known = {key: field for key, field in keys_of(cls).items() if key not in given}
     if not has_more_keys(cls):  # which the class itself checks
-        _check_keys(keys, list(known), place, of)
-    _check_values({key: keys[key] for key in keys if key in known}, place, known)
+        check_keys(keys, list(known), place, of)
+    check_values({key: keys[key] for key in keys if key in known}, place, known)
     with located(place, cls.__name__):
         for key, field in known.items():
             if field.default is MISSING and key not in keys:
@@ -368,7 +376,8 @@ def _table(data: dict[str, Any], name: str, key: str, place: str = "") -> dict[s
     return dict(data[name])
 
 
-def _tables(data: dict[str, Any], name: str) -> list[tuple[int, dict[str, Any]]]:
+def tables_of(data: dict[str, Any], name: str) -> list[tuple[int, dict[str, Any]]]:
+    """Return the tables of a name with their numbers, from 1 on; or say that it has others."""
     tables = data.get(name, [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise ScenarioError(
@@ -384,7 +393,8 @@ def _kind(keys: dict[str, Any], key: str, place: str, kinds: Mapping[str, Entry]
     return keys.pop(key)
 
 
-def _check_keys(keys: Mapping[str, Any], known: Collection[str], place: str, of: str = "") -> None:
+def check_keys(keys: Mapping[str, Any], known: Collection[str], place: str, of: str = "") -> None:
+    """Refuse a key that is not known there."""
     for key in keys:
         if key not in known:
             shown = key if BARE_KEY.fullmatch(key) else show_value(key)
@@ -393,7 +403,7 @@ def _check_keys(keys: Mapping[str, Any], known: Collection[str], place: str, of:
             )
 
 
-def _check_values(
+def check_values(
     keys: Mapping[str, Any], place: str, known: Mapping[str, Field[Any]] | None = None
 ) -> None:
     """Refuse lists, which classes take for arrays, and what is no flag where one is needed."""

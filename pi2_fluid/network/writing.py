@@ -24,7 +24,7 @@ from pi2_fluid.network.text import BARE_KEY, keys_of
 from pi2_fluid.records.record import Record, default_of, keys_beside, map_leaves
 from pi2_fluid.units import format_quantity
 
-__all__ = ["format_nodes", "format_tables"]
+__all__ = ["format_nodes", "format_tables", "joined", "scenario_blocks", "text_value"]
 
 # Written as plain numbers: nobody gives alpha as "0.3125Hz".
 _UNITLESS: Final = frozenset({"number", "frequency"})
@@ -38,12 +38,33 @@ def format_tables(
     scenario: Record, link: Link, aqm: Aqm, flows: Sequence[Flows], changes: Sequence[Change]
 ) -> str:
     """Return a scenario, whose own fields are the first table, as text; see `Scenario.to_toml`."""
-    classes = _class_blocks(flows)
+    return joined(scenario_blocks(scenario, link, aqm, flows, changes))
+
+
+def scenario_blocks(
+    scenario: Record,
+    link: Link,
+    aqm: Aqm | None,
+    flows: Sequence[Flows],
+    changes: Sequence[Change],
+    under: str = "",
+) -> list[list[str]]:
+    """Return the tables of a scenario, the first its own fields without a head.
+
+    Parameters
+    ----------
+    aqm : Aqm or None
+        None: without a table of it.
+    under : str
+        What stands before the name of each table, as ``"cells."``.
+    """
+    classes = _class_blocks(flows, under)
     link = _plain(link)
     blocks = [_lines(_plain(scenario), {"link", "aqm", "flows", "changes"})]
-    blocks.append(["[link]", *_lines(link)])
-    blocks += _aqm_blocks("aqm", _plain(aqm))
-    return _joined(blocks + classes + _change_blocks(changes))
+    blocks.append([f"[{under}link]", *_lines(link)])
+    if aqm is not None:
+        blocks += _aqm_blocks(f"{under}aqm", _plain(aqm))
+    return blocks + classes + _change_blocks(changes, under)
 
 
 def format_nodes(
@@ -61,20 +82,21 @@ def format_nodes(
     own += _lines(network, {"nodes", "flows"})
     blocks = [own] if own else []
     for name, link, aqm in nodes:
-        blocks.append(["[[node]]", f"name = {_text(name)}", *_lines(_plain(link))])
+        blocks.append(["[[node]]", f"name = {text_value(name)}", *_lines(_plain(link))])
         blocks += _aqm_blocks("node.aqm", _plain(aqm))
-    return _joined(blocks + _class_blocks(flows) + _change_blocks(changes))
+    return joined(blocks + _class_blocks(flows) + _change_blocks(changes))
 
 
-def _change_blocks(changes: Sequence[Change]) -> list[list[str]]:
-    return [["[[changes]]", *_lines(change)] for change in map(_plain, changes)]
+def _change_blocks(changes: Sequence[Change], under: str = "") -> list[list[str]]:
+    return [[f"[[{under}changes]]", *_lines(change)] for change in map(_plain, changes)]
 
 
-def _joined(blocks: Sequence[Sequence[str]]) -> str:
+def joined(blocks: Sequence[Sequence[str]]) -> str:
+    """Return tables as one text, an empty line between each and the next."""
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
-def _class_blocks(flows: Sequence[Flows]) -> list[list[str]]:
+def _class_blocks(flows: Sequence[Flows], under: str = "") -> list[list[str]]:
     """Return the table of each class of flows."""
     blocks = []
     kinds = [_kind_in_text(each.sender) for each in flows]
@@ -82,7 +104,9 @@ def _class_blocks(flows: Sequence[Flows]) -> list[list[str]]:
         # 0 is what a sender of constant rate has without being given.
         free = each.sender.constant_rate is not None and each.base_rtt == 0.0
         lines = _lines(each, {"sender", "base_rtt"} if free else {"sender"})
-        blocks.append(["[[flows]]", f"sender = {_text(kind)}", *_lines(each.sender), *lines])
+        blocks.append(
+            [f"[[{under}flows]]", f"sender = {text_value(kind)}", *_lines(each.sender), *lines]
+        )
     return blocks
 
 
@@ -94,7 +118,7 @@ def _aqm_blocks(name: str, aqm: Aqm) -> list[list[str]]:
         for key, field in keys_of(type(aqm)).items()
         if isinstance(part := getattr(aqm, field.name), Aqm) and not _is_default(field, part)
     }
-    blocks = [[f"[{name}]", f"kind = {_text(kind)}", *_lines(aqm, parts)]]
+    blocks = [[f"[{name}]", f"kind = {text_value(kind)}", *_lines(aqm, parts)]]
     for key, part in parts.items():
         blocks += _aqm_blocks(f"{name}.{key}", part)
     return blocks
@@ -150,15 +174,15 @@ def _value(value: Any, field: Field[Any]) -> str:
         pairs = (f"{_key(key)} = {_number(count)}" for key, count in value.items())
         return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, Sizes):
-        return f"{{ {', '.join([f'kind = {_text(value.kind)}', *_lines(value)])} }}"
+        return f"{{ {', '.join([f'kind = {text_value(value.kind)}', *_lines(value)])} }}"
     if isinstance(value, tuple):
         return f"[{', '.join(_value(item, field) for item in value)}]"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return _text(value)
+        return text_value(value)
     if isinstance(value, Sines):
-        return _text(str(value))
+        return text_value(str(value))
     if callable(value):
         raise UnsupportedError(
             f"{field.name} = {show_value(value)} is a function, which TOML text cannot hold:"
@@ -177,10 +201,11 @@ def _number(value: SupportsFloat) -> str:
 
 
 def _key(key: str) -> str:
-    return key if BARE_KEY.fullmatch(key) else _text(key)
+    return key if BARE_KEY.fullmatch(key) else text_value(key)
 
 
-def _text(text: str) -> str:
+def text_value(text: str) -> str:
+    """Return a text as TOML has it, in quotes."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

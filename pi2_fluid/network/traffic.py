@@ -1,0 +1,304 @@
+"""`Traffic`: a family of scenarios, which says who sends through a queue."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias, cast
+
+from pi2_fluid.errors import QuantityError, ScenarioError, show_value
+from pi2_fluid.html import html_table
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.network.catalogue import (
+    is_file,
+    named_scenario,
+    scenario_names,
+    traffic_names,
+    traffic_text,
+)
+from pi2_fluid.network.cells import Cell
+from pi2_fluid.network.family_text import format_family, is_family, read_family
+from pi2_fluid.network.scenario import Scenario, require_scenario
+from pi2_fluid.network.text import Written, located, read_text
+
+__all__ = ["Traffic"]
+
+_HEAD: Final = ("name", "title", "note")
+#: What a family is made of.
+Source: TypeAlias = "Traffic | Cell | Scenario | str | Path"
+
+
+class _Family(NamedTuple):
+    """Cells, and what a family says of itself."""
+
+    cells: list[Cell]
+    head: Mapping[str, str] = {}
+
+
+@dataclasses.dataclass(frozen=True, eq=False, init=False)
+class Traffic(Written):
+    """A family of scenarios, its cells: who sends, over which link and paths, and what changes.
+
+    A word is a family that comes with the package, an opinion with the sources of its cells; see
+    `traffic_names`. What a queue is best at depends on who sends, so a family has short flows
+    beside its fewest long ones, and an event after which less is offered; where one is missing,
+    `caveats` say so.
+
+    Parameters
+    ----------
+    cells : str, Path, Scenario, Cell, Traffic, or a sequence or mapping of them
+        A word, a file of a family or of a scenario, the name of a scenario that comes with the
+        package, or what is one. In a mapping scenarios are called by their keys.
+    name, title, note : str, optional
+        What it is called, what it is in a line, and what is to be said of it; None: as what is
+        given says.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no cell, or two have one name.
+    QuantityError, DomainError, ScenarioError, UnsupportedError
+        Naming file, cell and key of what is wrong there.
+
+    Examples
+    --------
+    Scenarios are a family:
+
+    >>> import pi2_fluid as pf
+    >>> long = pf.Flows(pf.Cubic(), 2, "30ms")
+    >>> web = pf.Transfers(pf.Cubic(), 9, "30ms", size=pf.Pareto(1.3, 8, cap=2000), idle="2s")
+    >>> link, queue = pf.Link("20Mbit/s"), pf.presets.linux_dualpi2()
+    >>> mine = pf.Traffic({"long": pf.Scenario("40s", link, queue, [long]),
+    ...                    "pages": pf.Scenario("40s", link, queue, [long, web])})
+    >>> [cell.name for cell in mine.cells], mine.longest_rtt
+    (['long', 'pages'], 0.03)
+    >>> mine.caveats
+    ('no cell has an event after which less is offered, where some gains let the link idle',)
+    >>> pf.Traffic.from_toml(mine.to_toml()) == mine
+    True
+    """
+
+    cells: tuple[Cell, ...]
+    name: str = ""
+    title: str = ""
+    note: str = ""
+
+    def __init__(
+        self,
+        cells: Source | Sequence[Source] | Mapping[str, Scenario],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        note: str | None = None,
+    ) -> None:
+        family = _family_of(cells)
+        object.__setattr__(self, "cells", _called(family.cells))
+        for field, given in zip(_HEAD, (name, title, note), strict=True):
+            word: object = family.head.get(field, "") if given is None else given
+            if not isinstance(word, str):
+                raise ScenarioError(f"Traffic {field} = {show_value(word)} is no text: give text.")
+            object.__setattr__(self, field, word)
+        self.__post_init__()
+
+    def with_aqm(self, aqm: Aqm) -> Traffic:
+        """Return it with every cell behind this queue, and all else as it is.
+
+        Raises
+        ------
+        ScenarioError
+            If it is no queue.
+
+        Examples
+        --------
+        >>> import pi2_fluid as pf
+        >>> family = pf.Traffic("pi2_fig11a_pie").with_aqm(pf.presets.linux_dualpi2())
+        >>> family.cells[0].scenario.aqm.beta
+        3.19921875
+        """
+        return dataclasses.replace(self, cells=tuple(cell.with_aqm(aqm) for cell in self.cells))
+
+    @property
+    def shortest_rtt(self) -> float:
+        """The shortest base round-trip time of a long flow (s)."""
+        return min(rtt for rtt, _ in self._rtts)
+
+    @property
+    def longest_rtt(self) -> float:
+        """The longest base round-trip time of a long flow (s)."""
+        return max(rtt for rtt, _ in self._rtts)
+
+    @property
+    def typical_rtt(self) -> float:
+        """The median base round-trip time (s): of the long flows of a cell, all cells alike."""
+        half = sum(share for _, share in self._rtts) / 2.0
+        passed = 0.0
+        for rtt, share in self._rtts:
+            passed += share
+            if passed >= half * (1.0 - 1e-12):  # shares are rounded
+                return rtt
+        return self.longest_rtt
+
+    @cached_property
+    def caveats(self) -> tuple[str, ...]:
+        """What it lacks, and without which a recommendation may do harm; a sentence each."""
+        fewest = min((few for cell in self.cells if (few := cell.long_flows[0])), default=0)
+        missing = []
+        if not fewest:
+            missing.append("no cell has long flows, and they are whom gains slow down or speed up")
+        elif not any(cell.short_beside(fewest) for cell in self.cells):
+            missing.append(
+                f"no cell has short flows beside its fewest long ones ({fewest}), where large gains"
+                " cost the long ones their rate"
+            )
+        if not any(event.falls for cell in self.cells for event in cell.events):
+            missing.append(
+                "no cell has an event after which less is offered, where some gains let the link"
+                " idle"
+            )
+        return tuple(missing)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Traffic:
+        """Return the family that a TOML text describes.
+
+        `title` and `note` are its own keys, and each table ``[[cells]]`` is a cell: its `name`,
+        `why` and `source`, and a scenario's keys, ``[cells.link]``, ``[[cells.flows]]`` and so on.
+        Without ``[cells.aqm]`` it is behind Linux's default of DualPI2.
+
+        Raises
+        ------
+        QuantityError, DomainError, ScenarioError, UnsupportedError
+            Naming the cell, the table and the key.
+
+        Examples
+        --------
+        >>> Traffic.from_toml('''
+        ... title = "One download"
+        ... [[cells]]
+        ... name = "download"
+        ... duration = "20s"
+        ... link.capacity = "20Mbit/s"
+        ... [[cells.flows]]
+        ... sender = "cubic"
+        ... base_rtt = "40ms"
+        ... ''').cells[0].steady
+        (8.0, 20.0)
+        """
+        return _made(_read(text))
+
+    def to_toml(self) -> str:
+        """Return it as TOML text, from which `from_toml` makes an equal one.
+
+        Raises
+        ------
+        UnsupportedError
+            If a queue or a sender is a law of one's own, which text cannot name.
+        """
+        head = {field: getattr(self, field) for field in _HEAD}
+        return format_family(head, [(cell.scenario, cell.why, cell.source) for cell in self.cells])
+
+    def _repr_html_(self) -> str:
+        rows = [(cell.name, cell.why or repr(cell.scenario.link), "") for cell in self.cells]
+        return html_table(self.title or f"Traffic {self.name}".rstrip(), rows)
+
+    @cached_property
+    def _rtts(self) -> list[tuple[float, float]]:
+        """Base round-trip times (s) of long flows in order, with their share of a cell.
+
+        Of a family without long flows, those of all that obey signals.
+        """
+        pairs: list[tuple[float, float]] = []
+        for wanted in ("long_classes", "short_classes"):
+            for cell in self.cells:
+                named = zip(cell.scenario.class_names, cell.scenario.flows, strict=True)
+                chosen = [flow for name, flow in named if name in getattr(cell, wanted)]
+                total = sum(float(flow.count) for flow in chosen)
+                pairs += [(float(flow.base_rtt), float(flow.count) / total) for flow in chosen]
+            if pairs:
+                break
+        if not pairs:
+            raise ScenarioError(
+                "no cell has flows that obey signals, so that there is no round-trip time: give"
+                ' cells with e.g. Flows(Cubic(), 2, "40ms").'
+            )
+        return sorted(pairs)
+
+
+def _made(family: _Family) -> Traffic:
+    return Traffic(family.cells, **family.head)
+
+
+def _read(text: str) -> _Family:
+    head, parts = read_family(text)
+    return _Family([Cell(*each) for each in parts], head)
+
+
+def _family_of(given: object) -> _Family:
+    """Return the cells of whatever a family is given as."""
+    if isinstance(given, Traffic):
+        return _Family(list(given.cells), {field: getattr(given, field) for field in _HEAD})
+    if isinstance(given, Cell):
+        return _Family([given])
+    if isinstance(given, Scenario):
+        return _Family([Cell(given)])
+    if isinstance(given, (str, Path)):
+        return _family_at(given)
+    if isinstance(given, Mapping):
+        return _Family([_named(name, scenario) for name, scenario in given.items()])
+    if isinstance(given, Iterable):
+        return _Family([cell for each in given for cell in _family_of(each).cells])
+    raise ScenarioError(f"traffic = {show_value(given)} is no family: give {_ways()}.")
+
+
+def _family_at(given: str | Path) -> _Family:
+    """Return the family of a word, a file, or the name of a scenario."""
+    if isinstance(given, Path) or is_file(given):
+        name, text = read_text(given)
+        with located(f"{name}:"):
+            if is_family(text):
+                return _read(text)
+            scenario = Scenario.from_toml(text)
+            return _Family([_named(scenario.name or Path(given).stem, scenario)])
+    if given in traffic_names():
+        family = _read(traffic_text(given))
+        return _Family(family.cells, {"name": given, **family.head})
+    if given in scenario_names():
+        return _Family([Cell(named_scenario(given))])
+    raise QuantityError(
+        f"traffic = {show_value(given)} is no word, no file and no scenario's name: give {_ways()}."
+    )
+
+
+def _ways() -> str:
+    words = ", ".join(map(repr, traffic_names()))
+    return f"one of {words}, a file of a family or of a scenario, or scenarios"
+
+
+def _named(name: str, scenario: object) -> Cell:
+    require_scenario(scenario)
+    return Cell(dataclasses.replace(cast("Scenario", scenario), name=name))
+
+
+def _called(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """Return cells, those without a name called by their number; or say that two have one name."""
+    if not cells:
+        raise ScenarioError(f"traffic has no cell: give {_ways()}.")
+    called = []
+    numbers: dict[str, int] = {}
+    for number, cell in enumerate(cells, 1):
+        each = (
+            cell
+            if cell.name
+            else dataclasses.replace(
+                cell, scenario=dataclasses.replace(cell.scenario, name=f"cell{number}")
+            )
+        )
+        if (first := numbers.setdefault(each.name, number)) != number:
+            raise ScenarioError(
+                f"cells {first} and {number} are both called {show_value(each.name)}: give each a"
+                " name of its own, as results call it."
+            )
+        called.append(each)
+    return tuple(called)
