@@ -50,7 +50,7 @@ def scene() -> pf.Scenario:
     plain = {"initial_window": 1, "slow_start": False}
     return pf.Scenario(
         duration="250s",
-        link=pf.Link("10Mbit/s"),
+        link=pf.Link("10Mbit/s", "40000 packets"),
         aqm=pf.Pi2(),
         flows=[
             pf.Flows(pf.Reno(), 10, "100ms", **plain),

@@ -65,14 +65,14 @@ def reno(count: float, **more: Any) -> pf.Flows:
 
 ONE = pf.Scenario(
     250.0,
-    pf.Link("10Mbit/s"),
+    pf.Link("10Mbit/s", "40000 packets"),
     pf.Pi2(),
     reno(10, name="reno"),
     [pf.Change(at, counts={"reno": n}) for at, n in zip(EDGES, COUNTS[1:], strict=True)],
 )
 THREE = pf.Scenario(
     250.0,
-    pf.Link("10Mbit/s"),
+    pf.Link("10Mbit/s", "40000 packets"),
     pf.Pi2(),
     [reno(10), reno(20, start=50, stop=200), reno(20, start=100, stop=150)],
 )
@@ -293,7 +293,7 @@ def siblings() -> dict[str, tuple[pf.Scenario, pf.Fluid]]:
         pf.Flows(sender, 10, path)
         for sender, path in ((pf.Reno(), "30ms"), (pf.Reno(), "100ms"), (pf.Cubic(), "60ms"))
     )
-    link, drop = pf.Link("40Mbit/s"), pf.Change("5s", capacity="38Mbit/s")
+    link, drop = pf.Link("40Mbit/s", "40000 packets"), pf.Change("5s", capacity="38Mbit/s")
     pi2 = pf.Pi2(drop_at="dequeue")
     one = pf.Scenario("100s", link, pi2, far, drop)
     mixed = pf.Scenario("100s", link, pi2, [near, far, slow], drop)

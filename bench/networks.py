@@ -43,7 +43,9 @@ GRID = np.geomspace(0.5, 40.0, 300)  # rad/s, in which all crossovers lie
 def network() -> pf.Network:
     """Twelve classes over six routes, at round-trip times of 20 to 108 ms without queues."""
     rates = {"a": "120Mbit/s", "b": "100Mbit/s", "c": "80Mbit/s"}
-    nodes = [pf.Node(name, pf.Link(rate), pf.Pi2()) for name, rate in rates.items()]
+    nodes = [
+        pf.Node(name, pf.Link(rate, "40000 packets"), pf.Pi2()) for name, rate in rates.items()
+    ]
     flows = []
     for number in range(12):
         route = ROUTES[number % 6]

@@ -147,7 +147,8 @@ def chain(links: int) -> pf.Scenario:
     names = [f"link {place}" for place in range(links)]
     rates = ["10Mbit/s", *["15Mbit/s"] * (links - 1)]
     nodes = [
-        pf.Node(name, pf.Link(rate), pf.Pi2()) for name, rate in zip(names, rates, strict=True)
+        pf.Node(name, pf.Link(rate, "40000 packets"), pf.Pi2())
+        for name, rate in zip(names, rates, strict=True)
     ]
     flows = pf.Flows(pf.Reno(), FLOWS, "100ms", route=names, start_jitter="1s")
     return pf.Scenario(SECONDS, network=pf.Network(nodes, flows))

@@ -40,7 +40,11 @@ PARTS = 10  # arrays of a tenth of a second: larger ones cost more of the caches
 TOGETHER = 32  # seeds in a call, as in a sweep
 SEEDS = 100
 SCENARIO = pf.Scenario(
-    "100s", pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 20, "100ms"), name="bench"
+    "100s",
+    pf.Link("10Mbit/s", "40000 packets"),
+    pf.Pi2(),
+    pf.Flows(pf.Reno(), 20, "100ms"),
+    name="bench",
 )
 SHORT = pf.Scenario("10s", SCENARIO.link, SCENARIO.aqm, SCENARIO.flows)
 

@@ -31,7 +31,7 @@ def points(n):
 def margins(n, simd=None):
     asked, out = points(n), list(np.zeros((4, n)))
     return lambda: _core.margins(False, *asked, *out, simd)
-one = pf.Scenario(duration="20s", link=pf.Link("10Mbit/s"), aqm=pf.Pi2(),
+one = pf.Scenario(duration="20s", link=pf.Link("10Mbit/s", "40000 packets"), aqm=pf.Pi2(),
                   flows=[pf.Flows(pf.Reno(), 10, "100ms")])
 def sampled():
     fresh = pf.Loop(pf.Reno(), pf.Pi2(), rtt=np.linspace(0.04, 0.1, 20)[:, None],

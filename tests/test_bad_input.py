@@ -154,7 +154,7 @@ ARGUMENTS: list[tuple[Callable[..., Any], str, Any, dict[str, Any]]] = [
     (pareto, "scale", "9 packets", {"high": 2.0**30}),
     (pareto, "cap", "9 packets", {"high": 2.0**30, "optional": True}),
     (link, "capacity", "10Mbit/s", {}),
-    (link, "buffer", "100 packets", {}),
+    (link, "buffer", "100 packets", {"optional": True}),
     (link, "packet_size", "1000B", {}),
     (link, "ack_jitter", "1us", {"zero": True}),
     (change, "at", "5s", {"zero": True}),

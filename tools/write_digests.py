@@ -31,9 +31,11 @@ def _scenario(duration: float, link: Any, aqm: Any, *flows: Any, changes: Any = 
 
 def scenarios() -> dict[str, Any]:
     """Return the scenarios by name: every sender and queue, drops and marks, and what disturbs."""
-    reno, mbit = pf.Reno(), pf.Link("10Mbit/s")
+    reno, mbit = pf.Reno(), pf.Link("10Mbit/s", "40000 packets")
     small = pf.Link("2Mbit/s", buffer=12)
-    split = pf.Link("8Mbit/s", packet_size=1000, kind="htb", delay_on="split", ack_jitter="1ms")
+    split = pf.Link(
+        "8Mbit/s", "40000 packets", packet_size=1000, kind="htb", delay_on="split", ack_jitter="1ms"
+    )
     udp = pf.Flows(pf.Cbr(rate="3Mbit/s"), 2, start=1)
     return {
         "pie of linux 6.18, htb, late and split acknowledgements": _scenario(
@@ -59,7 +61,7 @@ def scenarios() -> dict[str, Any]:
         ),
         "pi, cubic with hystart and without": _scenario(
             9,
-            pf.Link("40Mbit/s"),
+            pf.Link("40Mbit/s", "40000 packets"),
             pf.Pi(alpha=0.125, beta=1.25),
             pf.Flows(pf.Cubic(), 2, "80ms"),
             pf.Flows(pf.Cubic(variant="linux3.18"), 2, "30ms", start=2),
@@ -74,7 +76,7 @@ def scenarios() -> dict[str, Any]:
         ),
         "dual queue, scalable, dctcp and udp": _scenario(
             8,
-            pf.Link("20Mbit/s"),
+            pf.Link("20Mbit/s", "40000 packets"),
             pf.DualPi2(arithmetic="fixed"),
             pf.Flows(reno, 2, "15ms"),
             pf.Flows(pf.Dctcp(variant="rfc8257"), 2, "15ms"),
@@ -120,7 +122,7 @@ def scenarios() -> dict[str, Any]:
         ),
         "pie of rfc 8033 that marks, one packet at a time": _scenario(
             8,
-            pf.Link("1Mbit/s"),
+            pf.Link("1Mbit/s", "40000 packets"),
             pf.Pie(variant="rfc8033", ecn=True),
             pf.Flows(reno, 2, "10ms", initial_window=1, slow_start=False, ecn=True),
             pf.Flows(reno, 8, "10ms", initial_window=1, start=2),

@@ -176,6 +176,7 @@ def network_equilibrium(network: Network) -> NetworkPoint:
     _require_hearing(network.flows)
     require_untraced("the rest of several links", "a network of one node", network)
     map_leaves(_require_number, network)
+    network = network.with_buffers()
     for node in network.nodes:
         _require_known(node)
     queues = {node.name: node.aqm for node in network.nodes}

@@ -22,7 +22,7 @@ from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
 from pi2_fluid.network.filling import fill
 from pi2_fluid.network.flows import Flows, refuse_finite, require_responsive
-from pi2_fluid.network.link import Link
+from pi2_fluid.network.link import Link, with_buffer
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.response import linear_form, plain, respond, window_of
 from pi2_fluid.network.rest import Rest, l4s_is_alone, own_delay, require_round_trip, rest_at
@@ -366,10 +366,11 @@ def require_room(queue: Number, link: Link) -> None:
     DomainError
         Saying how much.
     """
-    if np.any(np.asarray(queue) > np.asarray(link.buffer) * (1.0 + 1e-9)):
+    buffer = np.asarray(with_buffer(link).buffer)
+    if np.any(np.asarray(queue) > buffer * (1.0 + 1e-9)):
         raise DomainError(
             f"the flows keep {float(np.max(queue)):.4g} packets waiting at rest, and the buffer of"
-            f" {float(np.min(link.buffer)):.4g} is full before: raise it, or lower the counts."
+            f" {float(np.min(buffer)):.4g} is full before: raise it, or lower the counts."
         )
 
 

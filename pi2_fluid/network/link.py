@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 
 from pi2_fluid.errors import QuantityError
-from pi2_fluid.ops import Number
+from pi2_fluid.ops import Number, maximum, namespace
 from pi2_fluid.records.record import Parameter, Record, choice, quantity
 from pi2_fluid.units import LONG_WAIT, parse_quantity, validate_quantity
 
-__all__ = ["Link"]
+__all__ = ["Link", "with_buffer"]
 
-_BUFFER = quantity("40000 packets", "packets")
+_BUFFER = quantity(None, "packets", optional=True)
+_USUAL: Final = 0.25  # s, at the largest capacity: the rule of thumb for routers
+_LEAST: Final = 20.0  # packets, which two initial windows of TCP fill
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +28,10 @@ class Link(Record):
     ----------
     capacity : float or str
         Rate at which it serves (bit/s).
-    buffer : float or str, default "40000 packets"
+    buffer : float or str, optional
         Packets that the queue holds at most; or as a time, such as ``"250ms"``, for which it holds
-        them at `capacity`, rounded up to whole packets.
+        them at `capacity`, rounded up to whole packets. Default: 250 ms at the largest capacity
+        that the schedule gives this link, but at least 20 packets.
     packet_size : float or str, default "1500B"
         Size of a full packet as the queue counts it (bytes): one segment.
     kind : {"wire", "htb"}
@@ -48,20 +53,22 @@ class Link(Record):
 
     Notes
     -----
-    *The default* is the limit of the PI2 paper's experiments, which an AQM never reaches. It takes
-    0.48 s to drain at 1 Gbit/s, 12 s at 40 Mbit/s and 96 s at 5 Mbit/s: behind `TailDrop`, or under
-    overload, give what the device has. Linux's queues hold 1,000 packets by default (pfifo at an
-    Ethernet device, pie), DualPI2's 10,000 (net/sched).
+    *The default* is the rule of thumb for routers, a round trip of 250 ms (Appenzeller, Keslassy,
+    McKeown, SIGCOMM 2004). A link alone does not know its schedule: `buffer` stays None, and
+    ``scenario.as_run`` has the number. Behind `TailDrop`, or under overload, give what the device
+    has. Linux's queues hold 1,000 packets by default (pfifo at an Ethernet device, pie), DualPI2's
+    10,000 (net/sched); the PI2 paper's testbed held 40,000.
 
     Examples
     --------
     >>> Link("10Mbit/s").capacity
     10000000.0
-    >>> Link("10Mbit/s", buffer="250ms").buffer
-    209.0
+    >>> Link("10Mbit/s", buffer="100ms").buffer
+    84.0
     """
 
     capacity: Parameter = quantity(None, "rate")
+    # None only until it is run, and nobody who runs it meets that: so not an OptionalParameter.
     buffer: Parameter = field(
         default=_BUFFER.default, metadata={**_BUFFER.metadata, "or_as": "time"}
     )
@@ -75,11 +82,40 @@ class Link(Record):
         if held is None:
             super().__post_init__()
             return
-        object.__setattr__(self, "buffer", 1.0)  # until the capacity is a number
+        object.__setattr__(self, "buffer", None)  # until the capacity is a number
         super().__post_init__()
-        packets: Number = np.ceil(self.capacity * held / (8.0 * self.packet_size))
-        object.__setattr__(self, "buffer", packets if np.ndim(packets) else float(packets))
+        object.__setattr__(self, "buffer", _packets(held, self.capacity, self.packet_size))
         super().__post_init__()
+
+
+def with_buffer(link: Link, capacities: Iterable[Number] = ()) -> Link:
+    """Return a link whose buffer is a number: the default, where none is given.
+
+    Parameters
+    ----------
+    link : Link
+        Of which an equal one is returned if its buffer is given.
+    capacities : iterable of float or array
+        To which a schedule changes its capacity (bit/s).
+
+    Examples
+    --------
+    >>> with_buffer(Link("5Mbit/s")).buffer, with_buffer(Link("5Mbit/s"), [50e6]).buffer
+    (105.0, 1042.0)
+    """
+    given: object = link.buffer
+    if given is not None:
+        return link
+    largest = link.capacity
+    for capacity in capacities:
+        largest = maximum(largest, capacity)
+    return replace(link, buffer=maximum(_packets(_USUAL, largest, link.packet_size), _LEAST))
+
+
+def _packets(seconds: float, capacity: Number, packet_size: Number) -> Number:
+    """Return how many packets leave in a time, rounded up."""
+    packets: Number = namespace(capacity).ceil(capacity * seconds / (8.0 * packet_size))
+    return float(packets) if isinstance(packets, np.floating) else packets
 
 
 def _seconds(buffer: object) -> float | None:

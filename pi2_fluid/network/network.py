@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
@@ -11,7 +11,7 @@ from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.checks import check_labels
 from pi2_fluid.network.flows import Flows, class_names
-from pi2_fluid.network.link import Link
+from pi2_fluid.network.link import Link, with_buffer
 from pi2_fluid.network.routes import check_routes, routing_of
 from pi2_fluid.network.text import Written, located, parse_nodes
 from pi2_fluid.network.writing import format_nodes
@@ -20,6 +20,8 @@ from pi2_fluid.records.record import Record, as_tuple, choice
 
 if TYPE_CHECKING:
     import xarray
+
+    from pi2_fluid.network.changes import Change
 
 __all__ = ["BOTTLENECK", "Network", "Node", "refuse_several", "show_nodes"]
 
@@ -206,6 +208,21 @@ class Network(Written):
             {"link": list(self.node_names), "flows": list(self.class_names)},
             ("link", "flows"),
         )
+
+    def with_buffers(self, changes: Iterable[Change] = ()) -> Network:
+        """Return it with the buffer of each link as a number: the default, where none is given.
+
+        Parameters
+        ----------
+        changes : iterable of Change
+            A schedule, whose largest capacity of a link counts.
+        """
+        given = [(change.link, change.capacity) for change in changes]
+        nodes = []
+        for node in self.nodes:
+            mine = [rate for link, rate in given if link in {None, node.name} and rate is not None]
+            nodes.append(replace(node, link=with_buffer(node.link, mine)))
+        return replace(self, nodes=tuple(nodes))
 
     @classmethod
     def from_toml(cls, text: str) -> Network:

@@ -21,7 +21,7 @@ def most_outstanding(scenario: Scenario) -> float:
     >>> most_outstanding(pf.Scenario("10s", link, pf.Pi2(), pf.Flows(pf.Reno(), 1, "100ms")))
     300000.0
     """
-    links = [node.link for node in scenario.network.nodes]
+    links = [node.link for node in scenario.as_run.network.nodes]
     rates = [link.capacity for link in links]
     rates += [change.capacity for change in scenario.changes if change.capacity is not None]
     rtt = max(float(flow.base_rtt) for flow in scenario.flows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -207,6 +208,28 @@ class Scenario(Written):
 
     def _node_rows(self) -> list[tuple[str, Any, str]]:
         return [("link", repr(self.link), ""), ("queue", repr(self.aqm), "")]
+
+    @property
+    def as_run(self) -> Scenario:
+        """The scenario with numbers for what follows from the rest: buffers that are not given.
+
+        Examples
+        --------
+        >>> import pi2_fluid as pf
+        >>> link, faster = pf.Link("5Mbit/s"), pf.Change("9s", capacity="50Mbit/s")
+        >>> flows = pf.Flows(pf.Reno(), 1, "50ms")
+        >>> pf.Scenario("20s", link, pf.TailDrop(), flows, faster).as_run.link.buffer
+        1042.0
+        """
+        if all(node.link.buffer is not None for node in self.network.nodes):
+            return self
+        network = self.network.with_buffers(self.changes)
+        made = copy.copy(self)  # not checked anew: all else in it was
+        vars(made).pop("_text", None)
+        vars(made)["network"] = network
+        if "link" in vars(made):
+            vars(made)["link"] = network.node.link
+        return made
 
     @property
     def node_names(self) -> tuple[str, ...]:

@@ -45,7 +45,9 @@ def ns3_scenario(row: Mapping[str, str]) -> pf.Scenario:
     Frames are 2 bytes longer than packets. The device of ns-3 holds one packet between queue and
     link, which links here do not: its round trips are longer by the time of one packet.
     """
-    link = pf.Link("10Mbit/s", packet_size="1502B", kind="wire", delay_on="split", ack_jitter="1us")
+    link = pf.Link(
+        "10Mbit/s", "40000 packets", "1502B", kind="wire", delay_on="split", ack_jitter="1us"
+    )
     others: dict[str, Any] = {"delayed_ack": row["every"] == "2", "start_jitter": "100ms"}
     flows = (
         reno_steps(**others)

@@ -48,7 +48,7 @@ def avoiding(sender: Any, count: float, base_rtt: str, **fields: Any) -> Flows:
 def scenario(
     aqm: Any, *flows: Flows, link: Link | None = None, changes: Any = (), duration: float = 4.0
 ) -> Scenario:
-    return Scenario(duration, link or Link("10Mbit/s"), aqm, flows, changes)
+    return Scenario(duration, link or Link("10Mbit/s", "40000 packets"), aqm, flows, changes)
 
 
 RENO = avoiding(Reno(), 10, "50ms", name="reno")
@@ -74,7 +74,7 @@ DUAL = scenario(
     DualPi2(step="2ms", ramp="2ms"),
     avoiding(Reno(), 3, "30ms"),
     avoiding(Scalable(), 2, "30ms"),
-    link=Link("40Mbit/s"),
+    link=Link("40Mbit/s", "40000 packets"),
     duration=1.2,
 )
 

@@ -63,7 +63,7 @@ class TestLink:
 
     def test_text_and_defaults(self):
         link = Link("10Mbit/s")
-        assert (link.capacity, link.buffer, link.packet_size) == (1e7, 40000.0, 1500.0)
+        assert (link.capacity, link.buffer, link.packet_size) == (1e7, None, 1500.0)
         assert (link.kind, link.delay_on, link.ack_jitter) == ("wire", "return", 1e-6)
         assert Link("10Mbit/s", "200 packets", "1000B") == Link(1e7, 200, 1000)
 

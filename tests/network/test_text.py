@@ -63,7 +63,7 @@ counts = { reno = 15 }
 
 SCENARIO = pf.Scenario(
     250.0,
-    pf.Link(1e7),
+    pf.Link(1e7, 40000),
     pf.Pi2(),
     [
         pf.Flows(pf.Reno(), 10, 0.1),
@@ -161,7 +161,8 @@ class TestReading:
     def test_comments_crlf_and_dotted_keys(self):
         text = TEXT.replace("[link]\n", "# a comment\n[link]\n").replace("\n", "\r\n")
         assert pf.Scenario.from_toml(text) == SCENARIO
-        dotted = 'link.capacity = "10Mbit/s"\n' + re.sub(r"\[link\]\n(.*\n){3}", "", TEXT)
+        dotted = 'link.capacity = "10Mbit/s"\nlink.buffer = 40000\n'
+        dotted += re.sub(r"\[link\]\n(.*\n){3}", "", TEXT)
         assert pf.Scenario.from_toml(dotted) == SCENARIO
 
     def test_order_of_tables_is_free(self):
@@ -449,7 +450,7 @@ class TestWriting:
     def test_leaves_out_defaults(self):
         assert SCENARIO.to_toml() == (
             'duration = "250s"\n\n'
-            '[link]\ncapacity = "10Mbit/s"\n\n'
+            '[link]\ncapacity = "10Mbit/s"\nbuffer = "40000 packets"\n\n'
             '[aqm]\nkind = "pi2"\n\n'
             '[[flows]]\nsender = "reno"\ncount = 10\nbase_rtt = "0.1s"\n\n'
             '[[flows]]\nsender = "reno"\ncount = 20\nbase_rtt = "0.1s"\nstart = "50s"\n'

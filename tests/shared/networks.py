@@ -23,7 +23,7 @@ def built(
     nodes = [
         pf.Node(
             f"l{place}",
-            pf.Link(PACKET * rate),
+            pf.Link(PACKET * rate, "40000 packets"),
             getattr(pf, law)(**{name: column[place] for name, column in columns.items()}),
         )
         for place, (law, rate) in enumerate(zip(queue, packets_per_s, strict=True))

@@ -13,7 +13,7 @@ def price_links(rates: list[float], **law: Any) -> list[pf.Node]:
     """Links l0, l1, ... that may carry so many packets a second."""
     aqm = pf.Price(**law)
     return [
-        pf.Node(f"l{place}", pf.Link(PACKET * rate / aqm.utilization), aqm)
+        pf.Node(f"l{place}", pf.Link(PACKET * rate / aqm.utilization, "40000 packets"), aqm)
         for place, rate in enumerate(rates)
     ]
 

@@ -30,7 +30,7 @@ def add_largest(table: Table, summary: xarray.Dataset) -> None:
 def buffer_note(scenario: Scenario, summary: xarray.Dataset) -> str:
     """Return that packets waited in a buffer longer than devices have; "" if they did not."""
     names = scenario.node_names
-    for place, node in enumerate(scenario.network.nodes):
+    for place, node in enumerate(scenario.as_run.network.nodes):
         link, several = node.link, "link" in summary.dims
         mine = summary.queue_delay_max.isel(link=place) if several else summary.queue_delay_max
         longest, packets = float(mine.max()), float(link.buffer)

@@ -167,7 +167,7 @@ def compare(
     --------
     >>> import pi2_fluid as pf
     >>> flows = pf.Flows(pf.Reno(), 20, "80ms")
-    >>> scenario = pf.Scenario("60s", pf.Link("40Mbit/s"), pf.Pi2(), flows)
+    >>> scenario = pf.Scenario("60s", pf.Link("40Mbit/s", 40_000), pf.Pi2(), flows)
     >>> table = pf.compare(scenario, pf.Fluid(), pf.Packets(seeds=4))
     >>> mean = table.sel(name="delay_mean")
     >>> [round(1e3 * float(value)) for value in mean.value], mean.disagreement.values.tolist()

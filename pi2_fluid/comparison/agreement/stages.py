@@ -52,7 +52,7 @@ def last_stage(scenario: Scenario) -> LastStage:
     instants = [0.0, *(float(change.at) for change in scenario.changes)]
     instants += [float(flow.start) + float(flow.start_jitter) for flow in scenario.flows]
     instants += [float(flow.stop) for flow in scenario.flows if flow.stop is not None]
-    nodes = {node.name: node for node in scenario.network.nodes}
+    nodes = {node.name: node for node in scenario.as_run.network.nodes}
     counts = {
         name: float(flow.count)
         for name, flow in zip(scenario.class_names, scenario.flows, strict=True)

@@ -257,6 +257,7 @@ class Fluid(Engine):
                 )
         require_scenario(scenario)
         require_untraced("simulate", "pf.fluid.gradient", scenario)
+        scenario = scenario.as_run
         require_round_trips(scenario)
         require_clocked(scenario)
         step = None if self.step is None else float(self.step)
@@ -271,6 +272,7 @@ class Fluid(Engine):
     def _prepare(self, scenario: Scenario) -> _Task:
         require_scenario(scenario)
         require_untraced("simulate", "pf.fluid.gradient", scenario)
+        scenario = scenario.as_run
         require_round_trips(scenario)
         times, accuracy = self._times(scenario), self._accuracy(scenario)
         if self.linear:

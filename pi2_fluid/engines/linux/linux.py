@@ -40,6 +40,8 @@ _MIB: Final = 2**20
 class _Task(NamedTuple):
     """What a scenario asks of each seed."""
 
+    scenario: Scenario
+    """With all its buffers."""
     kernel: Kernel | None
     """None: that of this machine."""
     plans: dict[int, str]
@@ -198,10 +200,10 @@ class Linux(Engine):
         progress: Callable[[float, float], None] | None,
     ) -> xarray.Dataset:
         task = self._prepare(scenario, queue)
-        kind = (queue or qdisc_of(scenario.aqm, scenario.link)).kind
+        kind = (queue or qdisc_of(scenario.aqm, task.scenario.link)).kind
 
         def count(seed: int, log: Log) -> dict[str, Any]:
-            return count_log(log, scenario, kind, flow_times(scenario, seed), task.bin)
+            return count_log(log, task.scenario, kind, flow_times(scenario, seed), task.bin)
 
         alone = self.host and self.threads is None
         workers = 1 if alone else thread_count(self.threads, len(task.plans))
@@ -211,13 +213,14 @@ class Linux(Engine):
         dual = scenario.aqm.bands > 1
         bands = [int(dual and flow.sender.signal == "scalable") for flow in scenario.flows]
         attrs = provenance(
-            scenario, self.name, RUNS, not_modelled(scenario), interrupted=interrupted
+            scenario, self.name, RUNS, not_modelled(task.scenario), interrupted=interrupted
         )
         release = f"{host_release()}, host" if task.kernel is None else task.kernel.release
         return runs_dataset(scenario, found, task.bin, bands, {**attrs, "kernel": release})
 
     def _prepare(self, scenario: Scenario, queue: Told | None = None) -> _Task:
         require_scenario(scenario)
+        scenario = scenario.as_run
         length = float(usual_bin(scenario.duration) if self.bin is None else self.bin)
         plans = {seed: make_plan(scenario, seed, length, queue) for seed in seed_list(self.seeds)}
         kernel = None if self.host else find_kernel(self.kernel)
@@ -227,7 +230,7 @@ class Linux(Engine):
             _require_laws(kernel, scenario)
         duration = to_ns(scenario.duration)
         bin_ = duration if length * NS >= duration else to_ns(length)
-        return _Task(kernel, plans, bin_, _memory(scenario))
+        return _Task(scenario, kernel, plans, bin_, _memory(scenario))
 
 
 def _guest(kernel: Kernel, memory: int) -> Machine:

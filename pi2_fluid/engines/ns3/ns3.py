@@ -141,7 +141,7 @@ class Ns3(Engine):
         workers = thread_count(self.threads, len(seeds))
         found, interrupted = run_seeds(task, seeds, workers, progress)
         attrs = provenance(
-            scenario, self.name, RUNS, not_modelled(scenario), interrupted=interrupted
+            scenario, self.name, RUNS, not_modelled(scenario.as_run), interrupted=interrupted
         )
         bands = [0] * len(scenario.flows)
         said = {**attrs, "ns3_version": _version()}
@@ -149,6 +149,7 @@ class Ns3(Engine):
 
     def _prepare(self, scenario: Scenario) -> Task:
         require_scenario(scenario)
+        scenario = scenario.as_run
         length = float(usual_bin(scenario.duration) if self.bin is None else self.bin)
         duration = to_ns(scenario.duration)
         task = make_task(scenario, duration if length * NS >= duration else to_ns(length))

@@ -10,7 +10,7 @@ from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.packet_limits import require_single
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.network.link import Link
+from pi2_fluid.network.link import Link, with_buffer
 from pi2_fluid.records.record import declares
 
 __all__ = ["congestion_of", "discipline_of", "require_kind"]
@@ -49,7 +49,7 @@ def discipline_of(law: Aqm, link: Link) -> tuple[str, dict[str, float]]:
             " the fluid."
         )
     require_single(law)
-    return str(law.discipline), _floats(law.packet_parameters(link))
+    return str(law.discipline), _floats(law.packet_parameters(with_buffer(link)))
 
 
 def congestion_of(sender: Sender) -> tuple[str, dict[str, float]]:

@@ -142,6 +142,7 @@ class Packets(Engine):
         self, scenario: Scenario, discipline: tuple[str, dict[str, float]] | None
     ) -> _Task:
         require_scenario(scenario)
+        scenario = scenario.as_run
         require_packets(scenario)
         numbers = seed_list(self.seeds)
         usual = usual_bin(scenario.duration)

@@ -205,8 +205,8 @@ def _require_node(node: Node, scenario: Scenario, where: str) -> None:
     link, interval = node.link, node.aqm.update_interval
     most = _MOST_UPDATES // len(scenario.network.nodes)
     _whole(link.packet_size, f"{where}Link packet_size", *_PACKET)
-    _whole(link.buffer, f"{where}Link buffer", 1, _MOST_BUFFER)
     _require_slot(float(link.capacity), link.packet_size, f"{where}Link capacity")
+    _whole(link.buffer, f"{where}Link buffer", 1, _MOST_BUFFER)
     _short(link.ack_jitter, f"{where}Link ack_jitter", high=_MOST_JITTER)
     if interval is not None:
         name = f"{where}{type(node.aqm).__name__} update_interval"

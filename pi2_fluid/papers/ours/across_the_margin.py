@@ -63,7 +63,7 @@ def follow(
     aqm = scale_gains(margin_db, update)
     point = pf.equilibrium(FLOWS, aqm, CAPACITY)
     return pf.fluid.simulate(
-        pf.Scenario(duration, pf.Link(CAPACITY), aqm, FLOWS),
+        pf.Scenario(duration, pf.Link(CAPACITY, 40_000), aqm, FLOWS),
         update=update,
         sample=sample,
         tolerance=_TOLERANCE,

@@ -58,7 +58,7 @@ def scenario(queue: str, where: str, train: int) -> pf.Scenario:
             name="trains",
         )
         flows.append(trains)
-    return pf.Scenario(_DURATION, pf.Link(_CAPACITY), QUEUES[queue], flows)
+    return pf.Scenario(_DURATION, pf.Link(_CAPACITY, 40_000), QUEUES[queue], flows)
 
 
 def percentile_of(run: xr.Dataset, name: str, level: float = _LEVEL) -> FloatArray:

@@ -95,7 +95,7 @@ def chain(
         )
         for name in names
     ]  # fmt: skip
-    link = pf.Link(12e3 * _CAPACITY)
+    link = pf.Link(12e3 * _CAPACITY, 40_000)
     return pf.Network([pf.Node(name, link, queue) for name in names], [through, *crossing])
 
 

@@ -40,7 +40,7 @@ def curves() -> list[dict[str, Any]]:
     rows = []
     for name, aqm in AQMS.items():
         point = pf.equilibrium(FLOWS, aqm, CAPACITY)
-        scenario = pf.Scenario(_DURATION, pf.Link(CAPACITY), aqm, FLOWS)
+        scenario = pf.Scenario(_DURATION, pf.Link(CAPACITY, 40_000), aqm, FLOWS)
         for line, (window, queue) in _STARTS.items():
             run = pf.fluid.simulate(
                 scenario,

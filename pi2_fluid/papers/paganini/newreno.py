@@ -172,7 +172,7 @@ def scaled(scenario: pf.Scenario, part: float) -> pf.Scenario:
             ),
             aqm=_scaled_queue(node.aqm, part),
         )
-        for node in scenario.network.nodes
+        for node in scenario.as_run.network.nodes
     ]
     flows = [replace(flow, count=part * flow.count) for flow in scenario.flows]
     return pf.Scenario(scenario.duration, network=pf.Network(nodes, flows))

@@ -25,7 +25,7 @@ from pi2_fluid.loop.response import plant_response
 DATA: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "data" / "ack_trajectories.json").read_text(encoding="utf-8")
 )
-LINK = pf.Link("10Mbit/s")
+LINK = pf.Link("10Mbit/s", "40000 packets")
 RENO = pf.Flows(pf.Reno(), 10, "100ms", name="reno")
 PI2 = pf.Pi2(drop_at="dequeue")
 
@@ -73,7 +73,7 @@ def told(name: str) -> tuple[pf.Scenario, dict[str, Any], Any]:
     if data["capacity_change"]:
         at, factor = data["capacity_change"]
         changes = (pf.Change(at, capacity=factor * bits),)
-    scenario = pf.Scenario(data["duration"], pf.Link(bits), aqm, flows, changes)
+    scenario = pf.Scenario(data["duration"], pf.Link(bits, "40000 packets"), aqm, flows, changes)
     initial = {
         "window": [window for _, _, window, _ in data["classes"]],
         "queue": capacity * data["target"],
@@ -165,7 +165,9 @@ def shared(paths: dict[str, float], count: float, scalable: float, duration: flo
         for flow in flows
     )
     aqm = pf.DualPi2(alpha=0.16015625, beta=3.19921875)
-    return pf.Scenario(duration, pf.Link(8.0 * LINK.packet_size * packets), aqm, flows)
+    return pf.Scenario(
+        duration, pf.Link(8.0 * LINK.packet_size * packets, "40000 packets"), aqm, flows
+    )
 
 
 @pytest.mark.slow
@@ -282,7 +284,7 @@ def test_what_is_sent_and_not_acknowledged_is_the_window_unless_senders_are_sile
 )
 def test_rest_stays_at_rest(sender: Any, aqm: Any) -> None:
     flows = [pf.Flows(sender, 10, "50ms"), pf.Flows(sender, 5, "80ms", name="far")]
-    scenario = pf.Scenario("2s", pf.Link("50Mbit/s"), aqm, flows)
+    scenario = pf.Scenario("2s", pf.Link("50Mbit/s", "40000 packets"), aqm, flows)
     rest = pf.equilibrium(scenario.network)
     result = pf.fluid.simulate(scenario, clock="acks", initial=rest)
     np.testing.assert_allclose(result.queue_delay, rest.queue_delay, rtol=1e-9)
@@ -320,7 +322,7 @@ def test_small_swings_are_those_of_the_loop(w, drop_at) -> None:
     capacity = sum(
         flow.count * window / (flow.base_rtt + target) for flow in flows
     )  # packets per second
-    link = pf.Link(8.0 * LINK.packet_size * capacity)
+    link = pf.Link(8.0 * LINK.packet_size * capacity, "40000 packets")
     fields = {"target": target, "drop_at": drop_at}
     aqm = Swinging(waves=((size, w, 0.0),), update_interval="1ms", **fields)
     result = pf.fluid.simulate(
@@ -394,7 +396,7 @@ def test_flows_start_stop_and_share_with_constant_rates() -> None:
         pf.Flows(pf.Reno(), 10, "100ms", start="10s", start_jitter="1s", stop="20s", name="guests"),
         pf.Flows(pf.Cbr(rate="2Mbit/s", thinned=False), start="25s", name="video"),
     ]
-    scenario = pf.Scenario("32s", pf.Link("20Mbit/s"), PI2, flows)
+    scenario = pf.Scenario("32s", pf.Link("20Mbit/s", "40000 packets"), PI2, flows)
     result = pf.fluid.simulate(scenario, clock="acks")
     sent = result.throughput.sel(flows="guests")
     assert np.all(sent.sel(time=slice(0, 9.9)) == 0.0)
@@ -414,7 +416,7 @@ def test_numbers_of_flows_change_as_if_by_classes_of_their_own() -> None:
         pf.Change("14s", counts={"reno": 0}),
         pf.Change("15s", counts={"reno": 4}),
     ]
-    link = pf.Link("5Mbit/s")
+    link = pf.Link("5Mbit/s", "40000 packets")
     result = pf.fluid.simulate(pf.Scenario("20s", link, PI2, few, changes), clock="acks")
     alone = pf.fluid.simulate(pf.Scenario("20s", link, PI2, few), clock="acks")
     before = slice(0, 5.9)
@@ -454,7 +456,7 @@ def test_flows_that_leave_are_those_of_a_class_that_stops() -> None:
 
 
 def test_windows_double_every_round_trip_in_slow_start() -> None:
-    scenario = pf.Scenario("0.5s", pf.Link("10Gbit/s"), PI2, [RENO])
+    scenario = pf.Scenario("0.5s", pf.Link("10Gbit/s", "40000 packets"), PI2, [RENO])
     # The corners of what is sent come back after 100 ms, here between two steps.
     options: Any = {"clock": "acks", "step": "1ms", "sample": "10ms"}
     window = pf.fluid.simulate(scenario, **options).window[:, 0]

@@ -25,7 +25,7 @@ from pi2_fluid.engines.fluid.beginning import begin
 # Some loads are of no network.
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
 
-LINK = pf.Link("10Mbit/s")
+LINK = pf.Link("10Mbit/s", "40000 packets")
 RENO = pf.Flows(pf.Reno(), 10, "60ms", name="reno")
 AVOIDING = dataclasses.replace(RENO, slow_start=False)
 L4S = pf.Flows(pf.Scalable(), 5, "30ms", start=0.3, name="scalable")
@@ -43,7 +43,7 @@ CASES: dict[str, pf.Scenario] = {
     "signals on arrival": scenario(pf.Pi2(), AVOIDING, pf.Flows(pf.Cubic(), 3, "30ms", start=0.5)),
     "backlog measured": scenario(pf.Pi2(variant="pi2-2016"), AVOIDING),
     "coupled": scenario(pf.CoupledPi2(), AVOIDING, L4S),
-    "dual queue": scenario(pf.DualPi2(), AVOIDING, L4S, link=pf.Link("40Mbit/s")),
+    "dual queue": scenario(pf.DualPi2(), AVOIDING, L4S, link=pf.Link("40Mbit/s", "40000 packets")),
     "dual queue, both wait": scenario(
         pf.DualPi2(ramp="400us", drop_at="enqueue", variant="rfc9332"),
         RENO,
@@ -56,7 +56,7 @@ CASES: dict[str, pf.Scenario] = {
     "counts": scenario(
         PI2,
         dataclasses.replace(AVOIDING, count=4),
-        link=pf.Link("5Mbit/s"),
+        link=pf.Link("5Mbit/s", "40000 packets"),
         changes=[
             pf.Change(at, counts={"reno": n}) for at, n in ((0.4, 9), (0.7, 3), (1, 0), (1.2, 4))
         ],
@@ -76,7 +76,9 @@ CASES: dict[str, pf.Scenario] = {
     ),
     "thinned": scenario(pf.Pie(), pf.Flows(pf.Cbr(rate="4Mbit/s"), start=0.2, stop=1.0), RENO),
     "cohorts": scenario(PI2, dataclasses.replace(RENO, start_jitter=0.5), duration=0.8),
-    "begun": scenario(PI2, AVOIDING, pf.Flows(pf.Cubic(), 5, "80ms"), link=pf.Link("50Mbit/s")),
+    "begun": scenario(
+        PI2, AVOIDING, pf.Flows(pf.Cubic(), 5, "80ms"), link=pf.Link("50Mbit/s", "40000 packets")
+    ),
 }
 
 
@@ -174,7 +176,7 @@ def test_limits_are_named(monkeypatch: Any, limit: str, said: str) -> None:
     monkeypatch.setattr(compiled, limit, 1000)
     flood = pf.Flows(pf.Cbr(rate="20Mbit/s", thinned=False))
     with refused(pf.SolverError, said):
-        run(scenario(PI2, flood, link=pf.Link("10Mbit/s"), duration=9.0), "c")
+        run(scenario(PI2, flood, link=pf.Link("10Mbit/s", "40000 packets"), duration=9.0), "c")
 
 
 def test_the_oracle_keeps_no_more_than_fits(monkeypatch: Any) -> None:

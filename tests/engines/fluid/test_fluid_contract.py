@@ -57,7 +57,7 @@ def avoiding(sender: Any, count: float, base_rtt: str, **fields: Any) -> Flows:
 def scenario(
     aqm: Any, *flows: Flows, link: Link | None = None, changes: Any = (), duration: float = 4.0
 ) -> Scenario:
-    return Scenario(duration, link or Link("10Mbit/s"), aqm, flows, changes)
+    return Scenario(duration, link or Link("10Mbit/s", "40000 packets"), aqm, flows, changes)
 
 
 RENO = avoiding(Reno(), 10, "50ms", name="reno")
@@ -102,7 +102,7 @@ SAMPLED: dict[str, Scenario] = {
     "pie's heuristics": scenario(
         Pie(burst="150ms", boost250=True, decay=True),
         avoiding(Reno(), 40, "80ms"),
-        link=Link("4Mbit/s"),
+        link=Link("4Mbit/s", "40000 packets"),
     ),
     "coupled": scenario(
         CoupledPi2(),
@@ -134,11 +134,11 @@ SAMPLED: dict[str, Scenario] = {
         avoiding(Reno(), 3, "30ms"),
         avoiding(Scalable(), 2, "30ms"),
         avoiding(Reno(), 2, "50ms", start=0.6),
-        link=Link("40Mbit/s"),
+        link=Link("40Mbit/s", "40000 packets"),
         duration=1.2,
     ),
     "dual queue without L4S flows": scenario(
-        DualPi2(variant="rfc9332"), Flows(Reno(), 3, "30ms"), link=Link("20Mbit/s")
+        DualPi2(variant="rfc9332"), Flows(Reno(), 3, "30ms"), link=Link("20Mbit/s", "40000 packets")
     ),
 }
 ALL = [("continuous", name) for name in CONTINUOUS] + [("sampled", name) for name in SAMPLED]
@@ -263,7 +263,9 @@ def one_run(result: Any) -> Any:
 # --- the schema ------------------------------------------------------------------------------
 
 ROWS = {"queue_delay", "queue", "controller", "window", "p"}  # what a batch traces
-BOTH = Scenario("2s", Link("10Mbit/s"), CoupledPi2(), (RENO, avoiding(Scalable(), 3, "30ms")))
+BOTH = Scenario(
+    "2s", Link("10Mbit/s", "40000 packets"), CoupledPi2(), (RENO, avoiding(Scalable(), 3, "30ms"))
+)
 
 
 def test_rows_are_called_and_measured_alike(way: Way) -> None:
@@ -546,7 +548,7 @@ def test_what_it_cannot_do_it_says_in_one_sentence(name: str, index: int, reques
 def test_a_queue_that_leaves_one_class_nothing_is_for_packets(share):
     queue = pf.DualPi2(c_protection=share)
     flows = [pf.Flows(pf.Reno(), 1, "20ms"), pf.Flows(pf.Scalable(), 1, "20ms")]
-    link = pf.Link("10Mbit/s")
+    link = pf.Link("10Mbit/s", "40000 packets")
     both = pf.Scenario(link=link, aqm=queue, flows=flows, duration="100ms")
     for engine in (pf.Fluid(), pf.Fluid(clock="acks")):
         with pytest.raises(pf.DomainError, match="leaves one of both queues nothing"):

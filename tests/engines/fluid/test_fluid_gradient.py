@@ -10,7 +10,7 @@ import pi2_fluid as pf
 def start_up(base_rtt=0.1):
     """Ten Reno flows that fill 10 Mbit/s from an empty queue: clips, overshoot, ringing."""
     flows = pf.Flows(pf.Reno(), 10, base_rtt, initial_window=1, slow_start=False)
-    return pf.Scenario("48s", pf.Link("10Mbit/s"), pf.Pi2(), flows)
+    return pf.Scenario("48s", pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(), flows)
 
 
 def mean_square(result):
@@ -45,7 +45,10 @@ def test_against_another_solver(base_rtt, controller, known, within):
 def test_where_the_answer_is_known():
     """At rest the delay is the target, W = R C/N, and p' = sqrt(2)/W."""
     scenario = pf.Scenario(
-        "60s", pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 10, "50ms", name="reno")
+        "60s",
+        pf.Link("10Mbit/s", "40000 packets"),
+        pf.Pi2(),
+        pf.Flows(pf.Reno(), 10, "50ms", name="reno"),
     )
     point = pf.equilibrium(scenario.flows, scenario.aqm, "10Mbit/s")
     W, R, C, u = point.window[0], point.rtt[0], point.capacity, point.controller
@@ -66,7 +69,9 @@ def test_where_the_answer_is_known():
 
 @pytest.mark.slow
 def test_several_paths_at_once_and_the_python_engine():
-    scenario = pf.Scenario("3s", pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 10, "50ms"))
+    scenario = pf.Scenario(
+        "3s", pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(), pf.Flows(pf.Reno(), 10, "50ms")
+    )
     paths = ["aqm.alpha", "flows.0.base_rtt"]
     both = [
         pf.fluid.gradient(scenario, mean_square, paths, engine=engine, tolerance=1e-9)
@@ -77,7 +82,9 @@ def test_several_paths_at_once_and_the_python_engine():
 
 
 def test_what_has_no_derivative_is_refused():
-    scenario = pf.Scenario("2s", pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 10, "50ms"))
+    scenario = pf.Scenario(
+        "2s", pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(), pf.Flows(pf.Reno(), 10, "50ms")
+    )
     # an objective that jumps right here
     at = float(pf.fluid.simulate(scenario, tolerance=1e-9).queue_delay.max())
     with pytest.raises(pf.SolverError, match="kink"):

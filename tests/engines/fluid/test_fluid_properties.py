@@ -98,7 +98,11 @@ def test_time_scales(factor, aqm):
         )
         flows = [pf.Flows(pf.Reno(), 8, 0.05 * scale), pf.Flows(pf.CReno(), 3, 0.02 * scale)]
         scenario = pf.Scenario(
-            3 * scale, pf.Link(1e7 / scale), law, flows, pf.Change(2 * scale, capacity=5e6 / scale)
+            3 * scale,
+            pf.Link(1e7 / scale, "40000 packets"),
+            law,
+            flows,
+            pf.Change(2 * scale, capacity=5e6 / scale),
         )
         return pf.fluid.simulate(scenario, sample=0.05 * scale, tolerance=1e-9)
 
@@ -112,7 +116,9 @@ def test_equal_classes_are_one():
     """Two classes of 3 and 5 equal flows are one of 8."""
     split = [pf.Flows(pf.Reno(), n, "50ms") for n in (3, 5)]
     results = [
-        pf.fluid.simulate(pf.Scenario(5.0, pf.Link("10Mbit/s"), pf.Pi2(), flows), sample=0.05)
+        pf.fluid.simulate(
+            pf.Scenario(5.0, pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(), flows), sample=0.05
+        )
         for flows in (split, pf.Flows(pf.Reno(), 8, "50ms"))
     ]
     # Slow start ends at two events instead of one, so the steps are others: 1e-10 in each.
@@ -162,7 +168,7 @@ class Ramp(pf.Aqm):
 def test_a_law_of_ones_own_is_simulated_as_it_is():
     def run(sender, aqm=None, **how):
         scenario = pf.Scenario(
-            3.0, pf.Link("10Mbit/s"), aqm or pf.Pi2(), pf.Flows(sender, 10, "50ms")
+            3.0, pf.Link("10Mbit/s", "40000 packets"), aqm or pf.Pi2(), pf.Flows(sender, 10, "50ms")
         )
         return pf.fluid.simulate(scenario, step="4ms", **how)
 
@@ -182,7 +188,9 @@ def test_a_law_of_ones_own_is_simulated_as_it_is():
 
 def test_slow_start_doubles_every_round_trip():
     """Until the first signal: the queue stays empty on a link that is much too large."""
-    scenario = pf.Scenario("0.5s", pf.Link("10Gbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 1, "100ms"))
+    scenario = pf.Scenario(
+        "0.5s", pf.Link("10Gbit/s", "40000 packets"), pf.Pi2(), pf.Flows(pf.Reno(), 1, "100ms")
+    )
     result = pf.fluid.simulate(scenario, sample=0.1)
     np.testing.assert_allclose(result.window[:, 0], 10 * 2.0 ** np.arange(6), rtol=1e-9)
 
@@ -234,7 +242,7 @@ def test_traffic_without_window_that_ramps_up():
     """With start_jitter its count grows linearly: half of it after half of the time."""
     scenario = pf.Scenario(
         "1s",
-        pf.Link("1Gbit/s"),
+        pf.Link("1Gbit/s", "40000 packets"),
         pf.Pi2(),
         pf.Flows(pf.Cbr(rate="1Mbit/s"), 10, start="0.2s", start_jitter="0.4s"),
     )
@@ -249,7 +257,7 @@ def test_throughput_is_what_left_the_queue():
         pf.Flows(pf.Cbr(rate="6Mbit/s"), 1, name="a"),
         pf.Flows(pf.Cbr(rate="6Mbit/s"), 1, stop="2s", name="b"),
     ]
-    scenario = pf.Scenario("5s", pf.Link("10Mbit/s"), pf.TailDrop(), flows)
+    scenario = pf.Scenario("5s", pf.Link("10Mbit/s", "40000 packets"), pf.TailDrop(), flows)
     result = pf.fluid.simulate(scenario, sample=0.01)
     # 2 Mbit/s too much for 2 s: 4 Mbit of queue, 0.4 s, which drains at 4 Mbit/s in 1 s
     assert float(result.queue_delay.sel(time=2.0)) == pytest.approx(0.4, rel=1e-9)
@@ -334,7 +342,9 @@ def test_changes_at_equal_times_and_on_ticks():
     apart = [pf.Change(1.0, capacity=2e7), pf.Change(1.0, counts={"reno": 20})]
     together = [pf.Change(1.0, capacity=2e7, counts={"reno": 20})]
     results = [
-        pf.fluid.simulate(pf.Scenario(2.0, pf.Link("10Mbit/s"), aqm, flows, changes))
+        pf.fluid.simulate(
+            pf.Scenario(2.0, pf.Link("10Mbit/s", "40000 packets"), aqm, flows, changes)
+        )
         for changes in (apart, together)
     ]
     np.testing.assert_array_equal(results[0].queue, results[1].queue)
@@ -343,7 +353,10 @@ def test_changes_at_equal_times_and_on_ticks():
 
 def test_nobody_sends():
     scenario = pf.Scenario(
-        2.0, pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 3, "50ms", start="1.9s")
+        2.0,
+        pf.Link("10Mbit/s", "40000 packets"),
+        pf.Pi2(),
+        pf.Flows(pf.Reno(), 3, "50ms", start="1.9s"),
     )
     before = pf.fluid.simulate(scenario).sel(time=slice(0, 1.89))
     assert np.all(before.queue == 0)
@@ -372,7 +385,9 @@ def test_nobody_sends():
     ],
 )
 def test_bad_arguments(how, error, part):
-    scenario = pf.Scenario(2.0, pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 3, "50ms"))
+    scenario = pf.Scenario(
+        2.0, pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(), pf.Flows(pf.Reno(), 3, "50ms")
+    )
     with pytest.raises(error, match=part):
         pf.fluid.simulate(scenario, **how)
 
@@ -380,8 +395,8 @@ def test_bad_arguments(how, error, part):
 def test_laws_without_a_fluid_say_so():
     flows = pf.Flows(pf.Reno(), 3, "50ms")
     with pytest.raises(pf.UnsupportedError, match="CoDel"):
-        pf.fluid.simulate(pf.Scenario(2.0, pf.Link("10Mbit/s"), pf.CoDel(), flows))
-    dual = pf.Scenario(2.0, pf.Link("10Mbit/s"), pf.DualPi2(), flows)
+        pf.fluid.simulate(pf.Scenario(2.0, pf.Link("10Mbit/s", "40000 packets"), pf.CoDel(), flows))
+    dual = pf.Scenario(2.0, pf.Link("10Mbit/s", "40000 packets"), pf.DualPi2(), flows)
     with pytest.raises(pf.UnsupportedError, match="sampled"):
         pf.fluid.simulate(dual, update="continuous")
     with pytest.raises(pf.UnsupportedError, match="two queues"):
@@ -390,14 +405,16 @@ def test_laws_without_a_fluid_say_so():
         pf.fluid.simulate("pi2")  # type: ignore[arg-type]
     with pytest.raises(pf.DomainError, match="base_rtt = 0"):
         pf.fluid.simulate(
-            pf.Scenario(2.0, pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 3, 0.0))
+            pf.Scenario(
+                2.0, pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(), pf.Flows(pf.Reno(), 3, 0.0)
+            )
         )
 
 
 def test_what_is_not_modelled_is_said():
     senders = pf.Reno(), pf.Cubic(), pf.Dctcp()
     flows = [pf.Flows(sender, 3, "50ms", slow_start=False) for sender in senders]
-    scenario = pf.Scenario(2.0, pf.Link("10Mbit/s"), pf.Pie(), flows)
+    scenario = pf.Scenario(2.0, pf.Link("10Mbit/s", "40000 packets"), pf.Pie(), flows)
     with warnings.catch_warnings(action="error"):
         names = pf.fluid.simulate(scenario, tolerance=1e-5).attrs["not_modelled"].split(", ")
     of_link_and_flows = {"link.kind", "link.ack_jitter", "flows.delayed_ack", "flows.ecn"}
@@ -413,7 +430,7 @@ def test_a_class_that_pauses(engine):
         pf.Flows(pf.Reno(), 5, "50ms", name="b", slow_start=False),
     ]
     changes = [pf.Change(1.0, counts={"b": 0}), pf.Change(3.0, counts={"b": 5})]
-    scenario = pf.Scenario("5s", pf.Link("10Mbit/s"), pf.Pi2(), flows, changes)
+    scenario = pf.Scenario("5s", pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(), flows, changes)
     result = pf.fluid.simulate(scenario, sample=0.1, engine=engine, tolerance=1e-6)
     b = result.sel(flows="b")
     paused = b.sel(time=slice(1.05, 2.95))

@@ -84,7 +84,9 @@ def by_steps(t):
 
 
 def echo(step):
-    scenario = pf.Scenario("3.5s", pf.Link("100Gbit/s"), pf.Pi2(), flows(Echo(), 1, 1.0, 11.0))
+    scenario = pf.Scenario(
+        "3.5s", pf.Link("100Gbit/s", "40000 packets"), pf.Pi2(), flows(Echo(), 1, 1.0, 11.0)
+    )
     result = pf.fluid.simulate(scenario, step=step, sample=0.25, update="continuous")
     return result.window.to_numpy()[:, 0] - 10.0
 
@@ -106,7 +108,10 @@ def test_a_constant_window_fills_the_queue_along_its_closed_form():
     """
     base, count, window = 0.1, 2.0, 60.0
     scenario = pf.Scenario(
-        "0.5s", pf.Link("10Mbit/s"), pf.TailDrop(), flows(Still(), count, base, window)
+        "0.5s",
+        pf.Link("10Mbit/s", "40000 packets"),
+        pf.TailDrop(),
+        flows(Still(), count, base, window),
     )
     result = pf.fluid.simulate(scenario, sample=0.01)
     K = count * window / C
@@ -121,7 +126,9 @@ def test_a_constant_window_fills_the_queue_along_its_closed_form():
 
 def test_the_queue_begins_when_the_windows_fill_the_path():
     """Windows grow by 1/base_rtt: q leaves 0 at (base_rtt C/N - W0) base_rtt."""
-    scenario = pf.Scenario("2s", pf.Link("10Mbit/s"), pf.Pi2(**PI2), flows(pf.Reno(), 5, 0.1))
+    scenario = pf.Scenario(
+        "2s", pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(**PI2), flows(pf.Reno(), 5, 0.1)
+    )
     result = pf.fluid.simulate(scenario, sample="1ms")
     begins = (0.1 * C / 5 - 1) * 0.1
     queue, time = result.queue.to_numpy(), result.time.to_numpy()
@@ -137,7 +144,7 @@ def test_the_queue_begins_when_the_windows_fill_the_path():
 
 STEPPED = pf.Scenario(
     "8s",
-    pf.Link("10Mbit/s"),
+    pf.Link("10Mbit/s", "40000 packets"),
     pf.Pi2(**PI2),
     flows(pf.Reno(), 10, 0.1, name="reno"),
     [pf.Change("2s", counts={"reno": 12}), pf.Change("5s", counts={"reno": 11})],
@@ -260,14 +267,14 @@ def test_jitcdde_agrees(stepped, tmp_path):
 
 ONE = pf.Scenario(
     "3s",
-    pf.Link("10Mbit/s"),
+    pf.Link("10Mbit/s", "40000 packets"),
     pf.Pi2(**PI2),
     flows(pf.Reno(), 10, 0.1, name="reno"),
     [pf.Change("1.6s", counts={"reno": 30}), pf.Change("2.2s", capacity="20Mbit/s")],
 )
 TWO = pf.Scenario(
     "3s",
-    pf.Link("40Mbit/s"),
+    pf.Link("40Mbit/s", "40000 packets"),
     pf.CoupledPi2(**PI2),
     [
         flows(pf.Reno(), 6, 0.05, window=10.0, name="reno"),
@@ -284,7 +291,7 @@ def queue(scenario, controller, step):
 
 def test_how_fast_a_dual_queue_moves_the_instant_that_is_heard():
     """By hand: d(t - R)/dt = 1 - (q' + tau a') / (C - a), where L4S flows leave C - a."""
-    link = pf.Link("10Mbit/s")
+    link = pf.Link("10Mbit/s", "40000 packets")
     classes = [flows(pf.Reno(), 5, 0.04, 20.0), flows(pf.Scalable(), 2, 0.02, 3.0)]
     plant = Plant(pf.Scenario(link=link, aqm=pf.DualPi2(), flows=classes, duration=1.0), "sampled")
     y, update = plant.initial()
@@ -320,7 +327,10 @@ def falling(links: int) -> pf.Scenario:
     """Return a scenario whose windows fall at rates that steps of 0.14 s do not follow."""
     queue, route = pf.CoupledPi2(update_interval="100ms"), ["a", "b"][:links]
     flows = pf.Flows(pf.Cubic(), 7, "473ms", route=route, initial_window=1, slow_start=False)
-    nodes = [pf.Node(name, pf.Link(f"{5.8 * k}Mbit/s"), queue) for k, name in enumerate(route, 1)]
+    nodes = [
+        pf.Node(name, pf.Link(f"{5.8 * k}Mbit/s", "40000 packets"), queue)
+        for k, name in enumerate(route, 1)
+    ]
     drop = pf.Change(10, link="a", capacity="1Mbit/s")
     return pf.Scenario(15, network=pf.Network(nodes, flows), changes=[drop])
 
@@ -337,7 +347,7 @@ def test_steps_too_long_for_what_falls_are_cut(links):
 def test_steps_are_cut_after_slow_start():
     # p' is 0.7 then: windows fall by more in 5 ms than a step of that length can follow.
     flows = pf.Flows(pf.Reno(), 10, "50ms", start=0.5, start_jitter=2)
-    scenario = pf.Scenario(6, pf.Link("20Mbit/s"), pf.Pi2(), flows)
+    scenario = pf.Scenario(6, pf.Link("20Mbit/s", "40000 packets"), pf.Pi2(), flows)
     truth, found = (
         pf.simulate(scenario, pf.Fluid(**how)).queue
         for how in ({"tolerance": 1e-8}, {"step": "5ms"})

@@ -7,7 +7,7 @@ import pytest
 
 import pi2_fluid as pf
 
-LINK = pf.Link(1250 * 12000.0)
+LINK = pf.Link(1250 * 12000.0, "40000 packets")
 CASES = {
     "reno pi2": (pf.Reno(), 20, pf.Pi2(alpha=0.5, beta=5.0)),
     "scalable pi": (pf.Scalable(), 20, pf.Pi(alpha=1.25, beta=12.5)),
@@ -58,7 +58,7 @@ def test_small_deviations_ring_as_the_rightmost_root_says(case):
 def test_a_mixture_rings_as_its_root_says():
     flows = [pf.Flows(pf.Reno(), 10, "80ms"), pf.Flows(pf.Scalable(), 10, "80ms")]
     aqm = pf.CoupledPi2()
-    link = pf.Link(2500 * 12000.0)
+    link = pf.Link(2500 * 12000.0, "40000 packets")
     time, away = near_rest(flows, aqm, link, 5.0, update="continuous", sample=0.02)
     root = -1.35618 + 4.81734j  # known, and what Loop says
     loop = pf.Loop(flows, aqm, capacity=link.capacity, rtt_terms="exact")
@@ -89,7 +89,7 @@ def test_it_settles_where_the_equilibrium_is(senders, aqm, controller):
     flows = [pf.Flows(s, 10 if s.signal else 2, "40ms" if s.signal else None) for s in senders]
     if aqm.bands == 2:
         controller = "sampled"  # it has no other
-    scenario = pf.Scenario("60s", pf.Link("20Mbit/s"), aqm, flows)
+    scenario = pf.Scenario("60s", pf.Link("20Mbit/s", "40000 packets"), aqm, flows)
     point = pf.equilibrium(flows, aqm, "20Mbit/s")
     start = {
         "window": [1.02 * w for w in point.window],
@@ -116,7 +116,7 @@ def growth(rtt, p_prime):
     """Growth rate (1/s) of small oscillations of the sampled loop, once faster modes are gone."""
     aqm = pf.Pi2()  # 0.3125, 3.125, 32 ms
     window = np.sqrt(2) / p_prime
-    link = pf.Link(12000 * window / rtt)
+    link = pf.Link(12000 * window / rtt, "40000 packets")
     time, away = near_rest(pf.Flows(pf.Reno(), 1, rtt - 0.02), aqm, link, 40.0, nudge=1e-7)
     # second differences, without the slow drift of the window, which takes minutes here
     return mode_of(np.diff(away, 2)[time[1:-1] > 20], aqm.update_interval, order=2).real
@@ -155,7 +155,7 @@ def test_the_sampled_fluid_loses_stability_where_the_sampled_loop_does(p_prime, 
 )
 def test_the_linear_response_is_the_limit_of_small_deviations(sender, aqm, controller):
     """The difference falls with the square of the deviation."""
-    flows, link = pf.Flows(sender, 10, "40ms"), pf.Link("20Mbit/s")
+    flows, link = pf.Flows(sender, 10, "40ms"), pf.Link("20Mbit/s", "40000 packets")
 
     def difference(nudge):
         how = {"update": controller, "tolerance": 1e-9, "sample": 0.02}
@@ -208,7 +208,7 @@ def test_the_dual_queue_is_stable_where_its_sampled_loop_is(share):
     """10 Classic and 10 L4S flows at 20 ms settle; 1 and 9 at 85 ms take off."""
     count, rtt, capacity = {0.55: ((10, 10), 0.02, 32e6), 0.88: ((1, 9), 0.085, 40e6)}[share]
     flows = [pf.Flows(pf.Reno(), count[0], rtt), pf.Flows(pf.Scalable(), count[1], rtt)]
-    aqm, link = pf.DualPi2(), pf.Link(capacity)
+    aqm, link = pf.DualPi2(), pf.Link(capacity, "40000 packets")
     scenario = pf.Scenario("6s", link, aqm, flows)
     point = pf.equilibrium(flows, aqm, capacity)
     start = {

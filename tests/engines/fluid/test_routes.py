@@ -36,7 +36,7 @@ def scenario_of(name: str, duration: float) -> pf.Scenario:
     for label, link in zip("abc", case["links"], strict=False):
         gains = {key: link[key] for key in ("alpha", "beta", "update_interval", "target")}
         aqm = QUEUES[link["queue"]](**gains)
-        nodes.append(pf.Node(label, pf.Link(8 * PACKET * link["capacity"]), aqm))
+        nodes.append(pf.Node(label, pf.Link(8 * PACKET * link["capacity"], "40000 packets"), aqm))
     flows = [
         pf.Flows(
             SENDERS[each["sender"]],
@@ -120,7 +120,9 @@ def test_prices_agree_with_others(name: str, end: float) -> None:
     low = 0.02  # so little of the capacity is asked for that no queue ever waits
     bits = 8 * PACKET
     nodes = [
-        pf.Node(label, pf.Link(bits * target / low), pf.Price(phi=phi, utilization=low))
+        pf.Node(
+            label, pf.Link(bits * target / low, "40000 packets"), pf.Price(phi=phi, utilization=low)
+        )
         for label, target in zip("abc", case["target"], strict=False)
     ]
     flows = []
@@ -152,7 +154,9 @@ def test_prices_agree_with_others(name: str, end: float) -> None:
 
 
 FLOWS = (pf.Flows(pf.Reno(), 6, "80ms"), pf.Flows(pf.Cubic(), 3, "30ms"))
-ONE = pf.Scenario("0.6s", pf.Link("10Mbit/s"), pf.Pi2(), FLOWS, pf.Change("0.4s", "6Mbit/s"))
+ONE = pf.Scenario(
+    "0.6s", pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(), FLOWS, pf.Change("0.4s", "6Mbit/s")
+)
 
 
 @pytest.mark.parametrize("update", ["sampled", "continuous"])
@@ -186,7 +190,7 @@ def parking_lot(*hops: str) -> pf.Network:
     )
     short = pf.Flows(pf.Reno(), 3, "200ms", "short", route="b", initial_window=40)
     return pf.Network(
-        [pf.Node(name, pf.Link(rate), aqm) for name, rate in rates.items()],
+        [pf.Node(name, pf.Link(rate, "40000 packets"), aqm) for name, rate in rates.items()],
         [dataclasses.replace(each, slow_start=False) for each in (long, short)],
     )
 
@@ -208,7 +212,8 @@ def test_it_is_of_order_four_through_jumps_that_travel() -> None:
 
 def test_a_jump_reaches_the_next_link_a_queue_and_a_hop_later() -> None:
     nodes = [
-        pf.Node(n, pf.Link(rate), pf.Pi2()) for n, rate in (("a", "6Mbit/s"), ("b", "9Mbit/s"))
+        pf.Node(n, pf.Link(rate, "40000 packets"), pf.Pi2())
+        for n, rate in (("a", "6Mbit/s"), ("b", "9Mbit/s"))
     ]
     flows = [
         pf.Flows(pf.Reno(), 5, "200ms", "long", route=("a", "b"), hops=("10ms", "20ms")),
@@ -276,7 +281,7 @@ def test_each_class_brings_to_the_next_link_what_it_took_from_the_last() -> None
 
 def test_a_ring_runs() -> None:
     routes = (("a", "b"), ("b", "c"), ("c", "a"))
-    nodes = [pf.Node(name, pf.Link("12Mbit/s"), pf.Pi2()) for name in "abc"]
+    nodes = [pf.Node(name, pf.Link("12Mbit/s", "40000 packets"), pf.Pi2()) for name in "abc"]
     flows = [
         pf.Flows(pf.Reno(), 4, "60ms", f"{route}", route=route, hops=("4ms", "6ms"))
         for route in routes
@@ -297,7 +302,10 @@ def test_a_ring_runs() -> None:
 TWO = pf.Scenario(
     "0.5s",
     network=pf.Network(
-        [pf.Node("a", pf.Link("15Mbit/s"), pf.Pi2()), pf.Node("b", pf.Link("9Mbit/s"), pf.Pie())],
+        [
+            pf.Node("a", pf.Link("15Mbit/s", "40000 packets"), pf.Pi2()),
+            pf.Node("b", pf.Link("9Mbit/s", "40000 packets"), pf.Pie()),
+        ],
         [
             pf.Flows(pf.Reno(), 6, "80ms", route=("a", "b"), hops=("5ms", "10ms")),
             pf.Flows(pf.Cbr(rate="4Mbit/s"), route="b", start="0.1s"),
@@ -364,7 +372,7 @@ def test_what_a_full_buffer_cannot_hold_goes_no_further() -> None:
     """Neither of a constant rate nor of flows that answer: the next link has room for others."""
     nodes = [
         pf.Node("a", pf.Link("15Mbit/s", 80), pf.TailDrop()),
-        pf.Node("b", pf.Link("9Mbit/s"), pf.Pi2()),
+        pf.Node("b", pf.Link("9Mbit/s", "40000 packets"), pf.Pi2()),
     ]
     flows = [
         pf.Flows(pf.Reno(), 6, "80ms", route=("a", "b"), hops=("5ms", "10ms")),
@@ -390,7 +398,7 @@ def test_what_a_full_buffer_cannot_hold_goes_no_further() -> None:
 def test_links_that_need_not_signal_begin_at_rest_too() -> None:
     """AVQ at all of its capacity; and a buffer is full whatever rounding says of its delay."""
     nodes = [
-        pf.Node("a", pf.Link("16Mbit/s"), pf.Avq()),
+        pf.Node("a", pf.Link("16Mbit/s", "40000 packets"), pf.Avq()),
         pf.Node("b", pf.Link("5.186Mbit/s", 240), pf.TailDrop()),
     ]
     flows = [
@@ -413,9 +421,9 @@ def test_what_is_not_given_is_as_the_queues_on_the_way_rest() -> None:
     """DCTCP's estimate, of marks at both links, and prices above 1."""
     dctcp, paganini = pf.Dctcp(), pf.Paganini()
     nodes = [
-        pf.Node("a", pf.Link("9Mbit/s"), pf.CoupledPi2()),
-        pf.Node("b", pf.Link("8Mbit/s"), pf.Pi2()),
-        pf.Node("c", pf.Link("2Mbit/s"), pf.Price()),
+        pf.Node("a", pf.Link("9Mbit/s", "40000 packets"), pf.CoupledPi2()),
+        pf.Node("b", pf.Link("8Mbit/s", "40000 packets"), pf.Pi2()),
+        pf.Node("c", pf.Link("2Mbit/s", "40000 packets"), pf.Price()),
     ]
     flows = [
         pf.Flows(dctcp, 6, "80ms", route=("a", "b")),
@@ -447,7 +455,7 @@ def test_what_is_not_given_is_as_the_queues_on_the_way_rest() -> None:
 @pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
 def test_prices_of_one_link_come_to_rest() -> None:
     flows = pf.Flows(pf.Paganini(), 8, "40ms", initial_window=2)
-    one = pf.Scenario("8s", pf.Link("24Mbit/s"), pf.Price(), flows)
+    one = pf.Scenario("8s", pf.Link("24Mbit/s", "40000 packets"), pf.Price(), flows)
     how = pf.Fluid(update="continuous", tolerance=1e-5, engine="python")
     found = pf.simulate(one, how)
     rest = pf.equilibrium(one.network)
@@ -497,10 +505,10 @@ def test_what_it_does_not_do_is_said(engine: pf.Engine, said: str) -> None:
 
 
 def test_dual_queues_are_refused() -> None:
-    nodes = (TWO.network.nodes[0], pf.Node("b", pf.Link("9Mbit/s"), pf.DualPi2()))
+    nodes = (TWO.network.nodes[0], pf.Node("b", pf.Link("9Mbit/s", "40000 packets"), pf.DualPi2()))
     network = dataclasses.replace(TWO.network, nodes=nodes)
     flows = pf.Flows(pf.Paganini(), 5, "80ms")
-    one = pf.Scenario(1.0, pf.Link("9Mbit/s"), pf.DualPi2(), flows)
+    one = pf.Scenario(1.0, pf.Link("9Mbit/s", "40000 packets"), pf.DualPi2(), flows)
     with refused(pf.UnsupportedError, "DualPi2 has two queues", "use CoupledPi2, or other senders"):
         pf.Fluid().require(one)
     with refused(pf.UnsupportedError, "node 'b' has two queues (DualPi2)", "use CoupledPi2"):

@@ -17,9 +17,9 @@ from pi2_fluid.engines.fluid.integration import Accuracy
 from pi2_fluid.engines.fluid.routes import compiled
 
 NODES = (
-    pf.Node("a", pf.Link("15Mbit/s"), pf.Pi2()),
+    pf.Node("a", pf.Link("15Mbit/s", "40000 packets"), pf.Pi2()),
     pf.Node("b", pf.Link("9Mbit/s", 40), pf.CoupledPi2(target="15ms", update_interval="16ms")),
-    pf.Node("c", pf.Link("11Mbit/s"), pf.Pi()),
+    pf.Node("c", pf.Link("11Mbit/s", "40000 packets"), pf.Pi()),
 )
 FLOWS = (
     pf.Flows(pf.Reno(), 6, "80ms", route=("a", "b"), hops=("5ms", "10ms")),
@@ -88,7 +88,7 @@ def test_signals_may_be_added() -> None:
         dataclasses.replace(flow, slow_start=False)
         for flow in (FLOWS[0], pf.Flows(pf.Reno(), 4, "40ms", "x", route="a"))
     ]
-    nodes = [NODES[0], pf.Node("b", pf.Link("4Mbit/s"), pf.Pi2())]
+    nodes = [NODES[0], pf.Node("b", pf.Link("4Mbit/s", "40000 packets"), pf.Pi2())]
     network = pf.Network(nodes, flows, combine="sum")
     found = pf.simulate(pf.Scenario(15.0, network=network), pf.Fluid(tolerance=1e-6)).isel(time=-1)
     assert float(found.p[0]) == pytest.approx(float(found.link_p.sum("link")[0]), rel=1e-14)
@@ -103,7 +103,10 @@ def test_signals_may_be_added() -> None:
 PRICE = pf.Scenario(
     "20s",
     network=pf.Network(
-        [pf.Node(name, pf.Link("160Mbit/s", packet_size="1000B"), pf.Price()) for name in "ab"],
+        [
+            pf.Node(name, pf.Link("160Mbit/s", "40000 packets", packet_size="1000B"), pf.Price())
+            for name in "ab"
+        ],
         [
             pf.Flows(pf.Paganini(), 20, "100ms", route=("a", "b"), hops=("5ms", "10ms")),
             pf.Flows(pf.Paganini(), 30, "60ms", route="a", start="2s"),
@@ -129,7 +132,7 @@ def test_prices_come_to_where_they_rest(update: str) -> None:
 @pytest.mark.slow
 def test_a_price_at_one_link_goes_on_resting() -> None:
     flows = pf.Flows(pf.Paganini(), 20, "100ms")
-    link = pf.Link("160Mbit/s", packet_size="1000B")
+    link = pf.Link("160Mbit/s", "40000 packets", packet_size="1000B")
     one = pf.Scenario(3.0, link, pf.Price(), flows)
     rest = pf.equilibrium(one.network)
     found = pf.simulate(one, pf.Fluid(initial=rest, update="continuous"))
@@ -152,7 +155,7 @@ def test_rates_answer_at_one_hour_as_at_another() -> None:
             pf.Flows(law, count, "55ms", str(i), start=start + at, slow_start=False)
             for i, (count, at) in enumerate(crowds)
         ]
-        link = pf.Link("1600Mbit/s", packet_size="1000B")
+        link = pf.Link("1600Mbit/s", "40000 packets", packet_size="1000B")
         scenario = pf.Scenario(start + 0.2, link, pf.Price(utilization=0.05), flows)
         fluid = pf.Fluid(update="continuous", tolerance=1e-6, sample=0.0025, engine=engine)
         return pf.simulate(scenario, fluid).isel(time=slice(-41, None))
@@ -166,7 +169,9 @@ def test_rates_answer_at_one_hour_as_at_another() -> None:
 
 
 def test_linear_rates_do_not_answer_at_once() -> None:
-    one = pf.Scenario(1.0, pf.Link("160Mbit/s"), pf.Price(), pf.Flows(pf.Paganini(), 2, "100ms"))
+    one = pf.Scenario(
+        1.0, pf.Link("160Mbit/s", "40000 packets"), pf.Price(), pf.Flows(pf.Paganini(), 2, "100ms")
+    )
     with refused(pf.UnsupportedError, "Paganini lets signals act on its rate at once"):
         pf.simulate(one, pf.Fluid(linear=True))
 
@@ -218,7 +223,9 @@ def test_both_engines_begin_with_the_same_past_in_a_ring() -> None:
 
 def test_steps_may_be_longer_than_the_way_around_a_ring() -> None:
     """What enters one link of it follows from what entered the other in the same step."""
-    nodes = [pf.Node(name, pf.Link("12Mbit/s"), pf.Pi2(target="5ms")) for name in "ab"]
+    nodes = [
+        pf.Node(name, pf.Link("12Mbit/s", "40000 packets"), pf.Pi2(target="5ms")) for name in "ab"
+    ]
     ways = (("a", "b"), ("b", "a"))
     flows = [
         pf.Flows(pf.Reno(), count, "0.1s", "".join(way), route=way, hops=("1ms", "1ms"))
@@ -244,7 +251,7 @@ def test_steps_may_be_longer_than_the_way_around_a_ring() -> None:
 
 
 def test_links_must_agree_on_what_they_thin() -> None:
-    nodes = [NODES[0], pf.Node("d", pf.Link("9Mbit/s"), pf.TailDrop())]
+    nodes = [NODES[0], pf.Node("d", pf.Link("9Mbit/s", "40000 packets"), pf.TailDrop())]
     flows = pf.Flows(pf.Cbr(rate="4Mbit/s", thinned=True), route=("a", "d"))
     mixed = pf.Scenario(
         1.0, network=pf.Network(nodes, [flows, dataclasses.replace(FLOWS[0], route="a", hops=())])
@@ -265,7 +272,7 @@ def test_progress_and_the_end_are_reported() -> None:
 def test_a_long_route_reports_as_often_as_a_short_one() -> None:
     """Its steps take as much longer as the square of its hops."""
     names = [f"n{k}" for k in range(400)]
-    nodes = [pf.Node(name, pf.Link("10Mbit/s"), pf.Pi2()) for name in names]
+    nodes = [pf.Node(name, pf.Link("10Mbit/s", "40000 packets"), pf.Pi2()) for name in names]
     network = pf.Network(nodes, pf.Flows(pf.Reno(), 5, "100ms", route=names))
     reported: list[float] = []
     pf.simulate(

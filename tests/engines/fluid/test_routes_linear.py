@@ -18,9 +18,9 @@ from pi2_fluid.engines.fluid.routes.linear import LinearRoutesPlant
 from pi2_fluid.engines.fluid.timeline import Schedule
 
 NODES = (
-    pf.Node("a", pf.Link("15Mbit/s"), pf.Pi2()),
-    pf.Node("idle", pf.Link("60Mbit/s"), pf.Pi2()),
-    pf.Node("b", pf.Link("9Mbit/s"), pf.Pi2(alpha=0.5, beta=5.0)),
+    pf.Node("a", pf.Link("15Mbit/s", "40000 packets"), pf.Pi2()),
+    pf.Node("idle", pf.Link("60Mbit/s", "40000 packets"), pf.Pi2()),
+    pf.Node("b", pf.Link("9Mbit/s", "40000 packets"), pf.Pi2(alpha=0.5, beta=5.0)),
 )
 LONG = pf.Flows(pf.Reno(), 6, "80ms", "long", route=("a", "idle", "b"), hops=("5ms", "7ms", "3ms"))
 CROSS = (
@@ -81,7 +81,10 @@ def test_response_scales_and_has_no_bounds() -> None:
 @pytest.mark.slow
 def test_it_rings_as_the_rightmost_root_says() -> None:
     """At a light load, where the pair of roots grows and outlives all others."""
-    nodes = [pf.Node(n, pf.Link(r), pf.Pi2()) for n, r in (("a", "15Mbit/s"), ("b", "12Mbit/s"))]
+    nodes = [
+        pf.Node(n, pf.Link(r, "40000 packets"), pf.Pi2())
+        for n, r in (("a", "15Mbit/s"), ("b", "12Mbit/s"))
+    ]
     ways = [
         (1, "150ms", ("a", "b"), ("5ms", "20ms")),
         (1, "80ms", ("a",), ("5ms",)),
@@ -109,7 +112,7 @@ def test_one_link_agrees(update: str) -> None:
         pf.Flows(pf.Cbr(rate="1Mbit/s"), 1, "30ms"),
     )
     changes = [pf.Change("0.1s", counts={"reno": 8}), pf.Change("0.2s", "6Mbit/s")]
-    one = pf.Scenario("0.3s", pf.Link("10Mbit/s"), pf.Pi2(), flows, changes)
+    one = pf.Scenario("0.3s", pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(), flows, changes)
     beginning = begin(one, {"window": [10, 12, 3], "queue": 20, "controller": 0.1})
     times, accuracy = [0.05, 0.1, 0.2, 0.3], Accuracy(0.3, 1e-4)
     plant = LinearRoutesPlant(one, update, beginning)
@@ -134,7 +137,7 @@ def test_each_stage_has_its_own_rest() -> None:
     )
     found = pf.simulate(scenario, engine)
     for t, count, rate in ((2.0, 6, "15Mbit/s"), (5.0, 9, "15Mbit/s"), (9.0, 9, "12Mbit/s")):
-        first = dataclasses.replace(NODES[0], link=pf.Link(rate))
+        first = dataclasses.replace(NODES[0], link=pf.Link(rate, "40000 packets"))
         network = pf.Network((first, *NODES[1:]), (dataclasses.replace(LONG, count=count), *CROSS))
         rest, row = pf.equilibrium(network), found.sel(time=t - 0.5)
         np.testing.assert_allclose(row.queue_delay, rest.queue_delay, atol=2e-4)
@@ -152,14 +155,14 @@ def test_thinned_traffic_rests_where_it_begins() -> None:
 
 def network_of(*routes: tuple[str, ...], aqm: pf.Aqm | None = None) -> pf.Network:
     aqm = pf.Pi2() if aqm is None else aqm
-    nodes = [pf.Node(name, pf.Link("10Mbit/s"), aqm) for name in "abc"]
+    nodes = [pf.Node(name, pf.Link("10Mbit/s", "40000 packets"), aqm) for name in "abc"]
     return pf.Network(nodes, [pf.Flows(pf.Reno(), 5, "80ms", route=route) for route in routes])
 
 
 RING = network_of(("a", "b"), ("b", "c"), ("c", "a"))
 PRICED = network_of(("a", "b"), ("c",), aqm=pf.Price())
 ONE_PRICE = pf.Scenario(
-    "1s", pf.Link("10Mbit/s"), pf.Price(), pf.Flows(pf.Scalable(), 5, "80ms")
+    "1s", pf.Link("10Mbit/s", "40000 packets"), pf.Price(), pf.Flows(pf.Scalable(), 5, "80ms")
 ).network
 
 

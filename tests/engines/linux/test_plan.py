@@ -177,7 +177,7 @@ def test_a_dual_queue_is_shown_ect1_of_scalable_senders() -> None:
 def test_what_linux_does_otherwise_is_listed() -> None:
     assert not_modelled(SCENE) == ["link.ack_jitter"]
     other = changed(
-        link=pf.Link("10Mbit/s", kind="htb", ack_jitter=0.0),
+        link=pf.Link("10Mbit/s", "40000 packets", kind="htb", ack_jitter=0.0),
         aqm=pf.Pie(first_update="15ms", quirks=False),
         flows=pf.Flows(pf.Cbr(rate="1Mbit/s"), 1),
     )

@@ -21,7 +21,7 @@ from pi2_fluid.engines.ns3 import process
 from pi2_fluid.engines.ns3.laws import congestion_of, queue_disc_of
 from pi2_fluid.engines.ns3.task import make_task, not_modelled
 
-LINK = pf.Link("10Mbit/s", ack_jitter="0s", delay_on="split")
+LINK = pf.Link("10Mbit/s", "40000 packets", ack_jitter="0s", delay_on="split")
 PIE = pf.Pie(target="20ms", update_interval="32ms", variant="rfc8033")
 FLOWS = pf.Flows(pf.Reno(), 5, "60ms")
 SCENE = pf.Scenario("4s", LINK, PIE, FLOWS)
@@ -74,8 +74,16 @@ def installed(monkeypatch):
         ),
         ({"flows": pf.Flows(pf.Reno(), 2.5, "60ms")}, pf.DomainError, "count = 2.5 is no whole"),
         ({"flows": pf.Flows(pf.Reno(), 60_000, "60ms")}, pf.DomainError, "count = 60000 is no"),
-        ({"link": pf.Link("10Mbit/s", packet_size="60B")}, pf.DomainError, "packet_size = 60 is"),
-        ({"link": pf.Link("1Tbit/s")}, pf.DomainError, r"capacity = 1e\+12 bit/s is outside"),
+        (
+            {"link": pf.Link("10Mbit/s", "40000 packets", packet_size="60B")},
+            pf.DomainError,
+            "packet_size = 60 is",
+        ),
+        (
+            {"link": pf.Link("1Tbit/s", "40000 packets")},
+            pf.DomainError,
+            r"capacity = 1e\+12 bit/s is outside",
+        ),
         (
             {"changes": pf.Change("1s", counts={"reno": 2.5})},
             pf.DomainError,
@@ -183,7 +191,7 @@ def test_senders_in_the_words_of_ns3() -> None:
 def test_what_ns3_does_otherwise_is_listed() -> None:
     assert not_modelled(SCENE) == []
     flows = [pf.Flows(pf.Dctcp(), 5, "60ms"), pf.Flows(pf.Cbr(rate="1Mbit/s"))]
-    other = pf.Scenario("4s", pf.Link("10Mbit/s", kind="htb"), pf.CoDel(), flows)
+    other = pf.Scenario("4s", pf.Link("10Mbit/s", "40000 packets", kind="htb"), pf.CoDel(), flows)
     assert not_modelled(other) == [
         "link.kind", "link.delay_on", "link.ack_jitter", "aqm.arithmetic", "flows.sender.variant",
         "flows.sender.thinned",

@@ -10,7 +10,7 @@ import pi2_fluid as pf
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.laws import discipline_of
 
-LINK = pf.Link("8Mbit/s", packet_size="1000B")  # 1000 packets/s
+LINK = pf.Link("8Mbit/s", "40000 packets", packet_size="1000B")  # 1000 packets/s
 MS = 1_000_000
 NOT_ECT, ECT1, ECT0, CE = range(4)
 SENT, DELIVERED, DROP_AQM, DROP_FULL, DROP_OVERLOAD, MARK_AQM, MARK_STEP = range(7)

@@ -36,7 +36,7 @@ def make(buffer: int = 1000, size: str = "1000B", **fields: Any) -> _core.QueueD
 def test_every_update(case: str) -> None:
     law, capacity = LAWS[case]
     rows = ROWS[case]
-    link = pf.Link(capacity, packet_size="1000B")
+    link = pf.Link(capacity, "40000 packets", packet_size="1000B")
     columns = [[int(row[name]) for row in rows] for name in ("count", "backlog")]
     found = replay_rem(arrivals=columns[0], backlog=columns[1], law=law, link=link)
     for name in ("price", "probability"):
@@ -147,7 +147,7 @@ def test_bad_input_gets_one_sentence(change: Any, error: Any, said: str) -> None
 
 
 def test_the_kernel_refuses_what_it_cannot_run() -> None:
-    numbers = pf.Rem().packet_parameters(pf.Link("10Mbit/s"))
+    numbers = pf.Rem().packet_parameters(pf.Link("10Mbit/s", "40000 packets"))
     for wrong in ({"phi": 1.0}, {"gamma": 0.0}, {"weight": 1.5}, {"packet": 0.0}):
         with pytest.raises(ValueError, match=r"rem cannot have these parameters\."):
             _core.QueueDiscipline("rem", numbers | wrong)

@@ -24,7 +24,9 @@ COUNTED = ("arrivals", "departures", "drops", "marks")
 
 
 def node(name: str, rate: str = "4Mbit/s", aqm: Any = None, **link: Any) -> pf.Node:
-    return pf.Node(name, pf.Link(rate, **link), aqm or pf.Pi2(ecn=True))
+    return pf.Node(
+        name, pf.Link(rate, **{"buffer": "40000 packets"} | link), aqm or pf.Pi2(ecn=True)
+    )
 
 
 def crossing(*route: str, **options: Any) -> pf.Flows:
@@ -84,7 +86,7 @@ def test_another_link_changes_nothing() -> None:
     """Nor do those who cross it: draws, and late acknowledgements, are each link's own."""
     here = [crossing("a", start_jitter="50ms"), crossing("a", name="far", base_rtt="50ms")]
     both = over([node("a"), node("b")], [*here, crossing("b", count=2)])
-    alone = pf.Scenario("4s", pf.Link("4Mbit/s"), pf.Pi2(ecn=True), [
+    alone = pf.Scenario("4s", pf.Link("4Mbit/s", "40000 packets"), pf.Pi2(ecn=True), [
         pf.Flows(pf.Reno(), 3, each.base_rtt, each.name, start_jitter=each.start_jitter, ecn=True)
         for each in here
     ])  # fmt: skip
@@ -357,7 +359,9 @@ def test_a_hop_without_capacity_is_refused() -> None:
         (lambda: crossing("a", hops="12ms", back="b", back_hops="9ms"), "longer than base_rtt"),
         (lambda: over([node("a"), node("b")], crossing("a", back="c")), "'c', which is no node"),
         (
-            lambda: pf.Scenario("1s", pf.Link(1e6), pf.Pi2(), pf.Flows(pf.Reno(), 1, 1, back="b")),
+            lambda: pf.Scenario(
+                "1s", pf.Link(1e6, "40000 packets"), pf.Pi2(), pf.Flows(pf.Reno(), 1, 1, back="b")
+            ),
             "'b', which is no node",
         ),
         (

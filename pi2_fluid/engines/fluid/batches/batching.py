@@ -138,7 +138,7 @@ def batch(
     >>> gains = {"aqm.alpha": np.array([0.1, 0.3125]), "aqm.beta": np.array([1.0, 3.125])}
     >>> runs = batch(scenario, gains, after="5s", engine="c")
     >>> [f"{1e3 * float(sd):.1f} ms" for sd in runs.queue_delay_sd]
-    ['7.1 ms', '0.4 ms']
+    ['3.7 ms', '0.4 ms']
     """
     _check(scenario, update, clock, engine)
     step = _time(step, "step")

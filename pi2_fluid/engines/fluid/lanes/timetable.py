@@ -15,6 +15,7 @@ from pi2_fluid.engines.fluid.lanes.variation import Variation
 from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.link import with_buffer
 from pi2_fluid.records.record import map_leaves
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def tabulate(
     last = np.maximum(nodes(scenario.duration), 1)
     base_rtt, group = _group([row(flow.base_rtt) for flow in flows])
     event, capacity, count = _schedule(scenario, rows, nodes)
+    rates = [change.capacity for change in scenario.changes if change.capacity is not None]
     return Timetable(
         aqm=scenario.aqm,
         senders=tuple(flow.sender.on_link(link.packet_size) for flow in flows),
@@ -130,7 +132,7 @@ def tabulate(
         ticks=ticks,
         first=np.minimum(nodes(after), last - 1).astype(np.int32),
         last=last.astype(np.int32),
-        buffer=row(link.buffer),
+        buffer=row(with_buffer(link, rates).buffer),
         base_rtt=base_rtt,
         window=rows([flow.initial_window for flow in flows]),
         start=np.array([nodes(flow.start) for flow in flows]),

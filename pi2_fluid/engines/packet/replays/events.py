@@ -14,7 +14,7 @@ import numpy as np
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.columns import LATEST, MOST_BYTES, as_array, read_rolls, read_row
 from pi2_fluid.errors import DomainError, QuantityError, show_value
-from pi2_fluid.network.link import Link
+from pi2_fluid.network.link import Link, with_buffer
 from pi2_fluid.results import Column
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def run_events(
     events = _read(log, "DET" if discipline[0] == "dualpi2" else "DE")
     given = read_rolls(rolls, "rolls")
     answer = np.zeros((len(events), len(_ANSWER)), np.int64)
-    limit = math.floor(link.buffer)
+    limit = math.floor(with_buffer(link).buffer)
     lost = _core.replay_queue(
         *discipline, round(float(link.packet_size)), limit, held, events, given, answer
     )

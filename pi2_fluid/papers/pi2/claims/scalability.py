@@ -71,7 +71,7 @@ def _step_marks() -> tuple[FloatArray, FloatArray]:
     for i, path in enumerate(_PATHS):
         flows = pf.Flows(pf.Dctcp(variant="rfc8257"), 1, path, start_jitter="100ms")
         # L4S traffic alone: nothing but the step marks.
-        scenario = pf.Scenario(120.0, pf.Link(_RATE), pf.DualPi2(step=_STEP), flows)
+        scenario = pf.Scenario(120.0, pf.Link(_RATE, 40_000), pf.DualPi2(step=_STEP), flows)
         runs = pf.packet.simulate(scenario, seeds=_SEEDS, bin=1.0).sel(time=slice(40.0, None))
         windows[i] = runs.window.mean("time").to_numpy()[:, 0]
         arrivals = runs.arrivals.sum("time").to_numpy().reshape(_SEEDS, -1)[:, 0]

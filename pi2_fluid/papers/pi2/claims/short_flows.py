@@ -41,7 +41,7 @@ def _times(aqm: pf.Aqm, rate: float, rtt: float, load: float) -> tuple[float, fl
             pf.Reno(), _AT_ONCE, 1e-3 * rtt, size=SIZES, arrivals=arrivals, name="web"
         ),
     ]  # fmt: skip
-    scenario = pf.Scenario(_BITS / (1e6 * rate), pf.Link(1e6 * rate), aqm, flows)
+    scenario = pf.Scenario(_BITS / (1e6 * rate), pf.Link(1e6 * rate, 40_000), aqm, flows)
     found = pf.completions(pf.simulate(scenario, pf.Packets(seeds=_SEEDS)), _AFTER).sel(flows="web")
     return float(found.completion_median.mean()), float(found.completion_mean.mean())
 
