@@ -272,6 +272,11 @@ class Aqm(Record, ABC):
         at: str = getattr(self, "drop_at", "enqueue")
         return at
 
+    @property
+    def signals_by_lot(self) -> bool:
+        """Whether each packet is signalled by a lot of its own, whatever came of those before."""
+        return True
+
     def controller(self, state: tuple[Number, ...]) -> Number:
         """Return the controller's variable, the first state unless overridden."""
         return state[0]

@@ -19,6 +19,7 @@ __all__ = [
     "characteristic_degree",
     "class_determinant",
     "class_response",
+    "class_responses",
     "controller_order",
     "controller_polynomials",
     "held_polynomials",
@@ -85,8 +86,34 @@ def plant_response(loop: AnyLoop, s: ComplexArray) -> ComplexArray:
 
 @plant_response.register(LinearLoop)
 def _of_rates(loop: LinearLoop, s: ComplexArray) -> ComplexArray:
-    drive, feedback = _plant_parts(loop, s)
-    return drive / (s - feedback)
+    drives, feedback = _plant_parts(loop, s)
+    result: ComplexArray = sum(drives, 0.0) / (s - feedback)
+    return result
+
+
+@singledispatch
+def class_responses(loop: AnyLoop, s: ComplexArray) -> list[ComplexArray]:
+    """Return G(s) class by class: from what each hears alone to minus the queue delay.
+
+    Parameters
+    ----------
+    loop : AnyLoop
+        Of any shape; it broadcasts against `s`.
+    s : complex or array
+        rad/s, not 0.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        One for each of the loop's classes; their sum is `plant_response`.
+    """
+    raise NotImplementedError(type(loop).__name__)
+
+
+@class_responses.register(LinearLoop)
+def _of_each_rate(loop: LinearLoop, s: ComplexArray) -> list[ComplexArray]:
+    drives, feedback = _plant_parts(loop, s)
+    return [drive / (s - feedback) for drive in drives]
 
 
 def controller_polynomials(
@@ -166,17 +193,17 @@ def leading_coefficient(controller: LinearController) -> FloatArray:
     return bottom[-1] * unit ** (len(bottom) - 1)
 
 
-def _plant_parts(loop: LinearLoop, s: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
-    """Return (drive, feedback): the queue obeys s d = -drive u + feedback d."""
-    drive: Any = 0.0
+def _plant_parts(loop: LinearLoop, s: ComplexArray) -> tuple[list[ComplexArray], ComplexArray]:
+    """Return (drives, feedback): the queue obeys s d = -(sum of drives) u + feedback d."""
+    drives: list[ComplexArray] = []
     feedback: Any = 0.0
     for cls in loop.classes:
         e = np.exp(-s * cls.rtt)
         from_u, from_delay = class_response(cls, s, e)
         ahead = 1.0 if cls.lead is None else 1.0 + cls.lead * s
-        drive = drive - cls.weight * ahead * from_u * e
+        drives.append(-cls.weight * ahead * from_u * e)
         feedback = feedback + cls.weight * (cls.r + from_delay)
-    return drive, feedback
+    return drives, feedback
 
 
 def class_response(

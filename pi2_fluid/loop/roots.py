@@ -39,6 +39,7 @@ __all__ = [
     "polish",
     "resolved_roots",
     "rightmost_roots",
+    "turns_along",
     "with_pasts",
 ]
 
@@ -53,6 +54,7 @@ _NEAR: Final = 0.3
 _COSTLY: Final = 1e4  # rad of the longest delay, from which on a shorter way is taken
 _PER_DECADE: Final = 24
 _TAIL: Final = 1000  # frequencies
+_FOLLOWED: Final = 1.5  # rad from one value to the next, which cannot be a full turn more or less
 _FACTORS: Final = 8.0  # that may turn by 0.1 rad each, from one frequency of the grid to the next
 
 
@@ -184,20 +186,42 @@ def count_turns(
     does, and the quotient of the two stays within 90 degrees of the positive axis.
     """
     _, values = track(curve, grid)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        steps = np.angle(values[1:] / values[:-1])
-    if not np.isfinite(steps).all() or np.max(np.abs(steps)) > 1.5:
-        return None
-    change, last = float(np.sum(steps)), values[-1]
+    change, last = _turned(values), values[-1]
     if rest is not None and along is not None and along[0] < along[-1]:
         _, tail = track(rest, along)
-        change += float(np.sum(np.angle(tail[1:] / tail[:-1]))) - float(np.angle(last / tail[0]))
+        change = change + np.sum(np.angle(tail[1:] / tail[:-1])) - np.angle(last / tail[0])
         last = tail[-1]
-    # Both ends are real, up to the small rest of the range: round their angle to 0 or 180 degrees.
-    count = -change / np.pi
-    start, stop = (np.angle(value) / np.pi for value in (values[0], last))
-    count += (stop - round(stop)) - (start - round(start))
-    return round(count) if abs(count - round(count)) < 1e-6 else None
+    count = float(_as_count(change, values[0], last))
+    return None if np.isnan(count) else round(count)
+
+
+def turns_along(values: ComplexArray) -> FloatArray:
+    """Return the same of curves that were followed, the first axis; NaN where one turns too far.
+
+    That is by more than 1.5 rad from one value to the next, or on a zero.
+    """
+    return _as_count(_turned(values), values[0], values[-1])
+
+
+def _turned(values: ComplexArray) -> FloatArray:
+    """By how much the phase of curves has changed along the first axis (rad); NaN as above."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.angle(values[1:] / values[:-1])
+        followed = np.all(np.abs(steps) <= _FOLLOWED, axis=0)
+    result: FloatArray = np.where(followed, np.sum(steps, axis=0), np.nan)
+    return result
+
+
+def _as_count(change: FloatArray, first: ComplexArray, last: ComplexArray) -> FloatArray:
+    """A change of phase in zeros; NaN if there is none.
+
+    Both ends are real, up to the small rest of the range: their angle is rounded to 0 or 180
+    degrees.
+    """
+    start, stop = (np.angle(value) / np.pi for value in (first, last))
+    count = (stop - np.round(stop)) - (start - np.round(start)) - change / np.pi
+    result: FloatArray = np.where(np.abs(count - np.round(count)) < 1e-6, np.round(count), np.nan)
+    return result
 
 
 @singledispatch

@@ -25,7 +25,7 @@ from pi2_fluid import _core
 from pi2_fluid.loop.expansion import Echo, echoes_of
 from pi2_fluid.loop.ratios import MOST_STATES, described
 from pi2_fluid.loop.response import held_polynomials, plant_response
-from pi2_fluid.loop.state_space import AnyLoop, LinearLoop, once
+from pi2_fluid.loop.state_space import AnyLoop, LinearLoop, once, told_once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ def sampled_response(loop: AnyLoop, s: Complex, aliases: int | None = None) -> C
     if below.any():  # at the mirror image of s the mirror image
         mirrored = sampled_response(loop, np.where(below, np.conj(at), at), aliases)
         return np.where(below, np.conj(mirrored), mirrored)[()]
-    total = alias_sum(loop, at, aliases)
+    total = alias_sum(told_once(loop), at, aliases)
     numerator, denominator = held_polynomials(loop.controller, at)
     held = -np.expm1(-at * loop.controller.interval)
     result: ComplexArray = (numerator / denominator * held * total)[()]

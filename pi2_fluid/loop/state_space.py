@@ -23,9 +23,11 @@ __all__ = [
     "element_of",
     "once",
     "slowest_rate",
+    "told_once",
 ]
 
 L = TypeVar("L", bound="Keeping")
+A = TypeVar("A", bound="AnyLoop")
 T = TypeVar("T")
 
 
@@ -57,6 +59,9 @@ class AnyLoop(Protocol):
     @property
     def reach(self) -> float:
         """The frequency (rad/s) at which the loop ends; inf, as a rule."""
+
+    def element(self, index: tuple[Any, ...]) -> AnyLoop:
+        """Return the scalar loop at one index of the array."""
 
 
 @dataclass(frozen=True)
@@ -237,3 +242,43 @@ def once(function: Callable[[L], T]) -> Callable[[L], T]:
         return kept[name]  # type: ignore[no-any-return]
 
     return answer
+
+
+def told_once(loop: A) -> A:
+    """Return senders and queue of an array of loops, each axis of length 1 along which all agree.
+
+    An array of gains has one plant, and what is asked of that alone need not be asked for each
+    gain. The controller that comes with it is the first one's.
+    """
+    found: A = _without_repeats(loop)  # type: ignore[type-var]
+    return found
+
+
+@once
+def _without_repeats(loop: L) -> L:
+    array: Any = loop
+    interval, own = array.controller.interval, array.shape
+    numbers = list(_numbers_in(loop))
+    numbers += [] if interval is None else [np.broadcast_to(interval, own)]
+    alike = [
+        all(bool(np.all(value == value.take([0], axis=axis))) for value in numbers)
+        for axis in range(len(own))
+    ]
+    if not any(alike):
+        return loop
+    index = tuple(slice(0, 1) if same else slice(None) for same in alike)
+    shape = tuple(1 if same else size for same, size in zip(alike, own, strict=True))
+    result: L = replace(array.element(index), shape=shape)
+    return result
+
+
+def _numbers_in(record: object) -> Iterable[FloatArray]:
+    """The arrays of a loop's classes and of itself, whose first axes are the loop's."""
+    for name, value in vars(record).items():
+        if isinstance(value, np.ndarray):
+            yield value
+        elif name == "pauses" and value is not None:
+            yield from _numbers_in(value)
+        elif name == "classes":
+            for cls in value:
+                yield from _numbers_in(cls)

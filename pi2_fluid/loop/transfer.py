@@ -10,7 +10,7 @@ import numpy as np
 from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.loop.acks import AckLoop
-from pi2_fluid.loop.answers import LoopAnswers
+from pi2_fluid.loop.chance import NoisyLoop
 from pi2_fluid.loop.construction import acts_at_once
 from pi2_fluid.loop.disk import DiskMargin, disk_margin, require_stable
 from pi2_fluid.loop.explanation import Explanation, explain_acks, explain_form
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Loop"]
 
 
-class Loop(LoopAnswers):
+class Loop(NoisyLoop):
     """The feedback loop of flows through a queue, linearised where it rests.
 
     ``Loop(sender, aqm, rtt=..., p_prime=...)`` is one class of equal flows at a given load;

@@ -298,6 +298,12 @@ class Pie(PiFamily):
         return "backlog" if self.rate_estimator else "head"
 
     @property
+    def signals_by_lot(self) -> bool:
+        """Whether `derandomize` is not in force."""
+        spread = self.variant == "linux6.18" if self.derandomize is None else self.derandomize
+        return not spread
+
+    @property
     def gain_table(self) -> str:
         """The name of the scaling in force: `table`, or else the variant's."""
         return self.table or _VARIANT_TABLE[self.variant]
@@ -377,7 +383,6 @@ def pie_parameters(law: Pie) -> dict[str, Any]:
         require_integer_gains(law)
     burst = _BURST[variant] if law.burst is None else law.burst
     half = variant != "hpsr13" if law.half_target is None else law.half_target
-    spread = variant == "linux6.18" if law.derandomize is None else law.derandomize
     return (
         controller_numbers(law)
         | heuristic_numbers(law)
@@ -390,7 +395,7 @@ def pie_parameters(law: Pie) -> dict[str, Any]:
             "arithmetic": _ARITHMETIC[variant] if law.arithmetic == "fixed" else 0,
             "quirks": law.quirks,
             "half_target": (1 if linux else 2) if half else 0,
-            "derandomize": spread,
+            "derandomize": not law.signals_by_lot,
             "rate_estimator": law.rate_estimator,
             "rate_threshold": _CYCLE[variant],
             "rate_weight": _WEIGHT.get(variant, 1 / 8),

@@ -31,16 +31,24 @@ import numpy as np
 from pi2_fluid.loop.acks.pauses import Pauses
 from pi2_fluid.loop.corners import landmarks_of
 from pi2_fluid.loop.ends import plant_bound
-from pi2_fluid.loop.response import plant_response
+from pi2_fluid.loop.response import class_responses, plant_response
 from pi2_fluid.loop.state_space import Keeping, LinearController, element_of
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import ComplexArray, FloatArray
+    from pi2_fluid.values import Complex, ComplexArray, FloatArray
 
     #: From a delay (s) to e^{-s delay}.
     Shift = Callable[[FloatArray], ComplexArray]
 
-__all__ = ["AckClass", "AckLoop", "Answer", "answer_of", "delay_response", "state_matrix"]
+__all__ = [
+    "AckClass",
+    "AckLoop",
+    "Answer",
+    "answer_of",
+    "class_delays",
+    "delay_response",
+    "state_matrix",
+]
 
 #: Seconds over a round-trip time: how long a paced sender's smoothed round-trip time lags behind
 #: the measured one. Linux's filter has gain 1/8 per acknowledgement of some two samples a round
@@ -365,20 +373,43 @@ def delay_response(
     """
     s = np.asarray(s, dtype=complex)
     shift = _shift_of(s) if shift is None else shift
+    parts = [_parts(loop, cls, s, shift, echoes=echoes) for cls in loop.classes]
+    waiting, released, ahead = (sum(part) for part in zip(*parts, strict=True))
+    return _delay(loop, s, shift, waiting, released, ahead)
+
+
+@class_responses.register(AckLoop)
+def class_delays(loop: AckLoop, s: ComplexArray, *, echoes: bool = True) -> list[ComplexArray]:
+    """Return `delay_response` class by class: of what each hears alone."""
+    s = np.asarray(s, dtype=complex)
+    shift = _shift_of(s)
+    parts = [_parts(loop, cls, s, shift, echoes=echoes) for cls in loop.classes]
+    released = sum(lost for _, lost, _ in parts)
+    return [_delay(loop, s, shift, waits, released, ahead) for waits, _, ahead in parts]
+
+
+def _parts(
+    loop: AckLoop, cls: AckClass, s: ComplexArray, shift: Shift, *, echoes: bool
+) -> tuple[Complex, Complex, Complex]:
+    """Of a class phi by_signal/back and phi lost/back in the queue that rules, and A over u."""
+    by_signal, lost, back = answer_of(cls, s, loop.bunch, shift)
+    if cls.waits:
+        part = cls.share / back
+        return part * by_signal, part * lost, 0.0
+    ahead = by_signal / back if echoes or not cls.echoes else by_signal
+    return 0.0, 0.0, cls.share * ahead
+
+
+def _delay(
+    loop: AckLoop,
+    s: ComplexArray,
+    shift: Shift,
+    waiting: Complex,
+    released: Complex,
+    ahead: Complex,
+) -> ComplexArray:
+    """What the controller acts on, over its variable, and less than 0, of sums of such parts."""
     late = shift(loop.queue_delay)
-    waiting: Any = 0.0  # SUM phi by_signal/back
-    released: Any = 0.0  # SUM phi lost/back
-    ahead: Any = 0.0  # A over u
-    for cls in loop.classes:
-        by_signal, lost, back = answer_of(cls, s, loop.bunch, shift)
-        if cls.waits:
-            part = cls.share / back
-            waiting = waiting + part * by_signal
-            released = released + part * lost
-        else:
-            ahead = ahead + cls.share * (
-                by_signal / back if echoes or not cls.echoes else by_signal
-            )
     denominator = 1.0 + late * released
     if loop.measures == "head":
         found = (late * waiting + ahead) / denominator

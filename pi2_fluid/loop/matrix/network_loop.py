@@ -454,6 +454,14 @@ class NetworkLoop(NoSystem):
         """Refuse: echo modes are those of a dual queue by the ack clock."""
         self._refuse("echo", "build the Loop of the dual queue alone")
 
+    def delay_sd(self, bin: object = None, *, by: object = None) -> NoReturn:
+        """Refuse: noise of several queues is not derived."""
+        self._refuse("delay_sd", "build the Loop of the flows at one bottleneck")
+
+    def signal_spread(self) -> NoReturn:
+        """Refuse, as `delay_sd` does."""
+        self._refuse("signal_spread", "build the Loop of the flows at one bottleneck")
+
     def explain(self) -> NoReturn:
         """Refuse: no network has a closed form."""
         self._refuse("explain", "look at linear, its matrices")
