@@ -16,7 +16,7 @@ from pi2_fluid.records.record import OptionalParameter, Record, described, quant
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["PACKET_BITS", "LongFlows", "in_words"]
+__all__ = ["PACKET_BITS", "LongFlows", "in_words", "read_counts"]
 
 #: Of a full packet, as loops count packets.
 PACKET_BITS: Final = 8.0 * 1500.0
@@ -59,17 +59,17 @@ class LongFlows(Record):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "flows", _read_flows(self.flows))
+        object.__setattr__(self, "flows", read_counts(self.flows))
 
     @property
     def fewest(self) -> int:
         """How many flows there are at least."""
-        return _read_flows(self.flows)[0]
+        return read_counts(self.flows)[0]
 
     @property
     def most(self) -> int | None:
         """How many there are at most, None for as many as fit."""
-        return _read_flows(self.flows)[1]
+        return read_counts(self.flows)[1]
 
     @property
     def bounds(self) -> bool:
@@ -79,7 +79,7 @@ class LongFlows(Record):
     @property
     def text(self) -> str:
         """The same in words, as after "for"; "" of any."""
-        few, most = _read_flows(self.flows)
+        few, most = read_counts(self.flows)
         words = ""
         if self.rate is not None:
             count = f"{few} to {most}" if most is not None else f"{few} and more"
@@ -137,7 +137,7 @@ class LongFlows(Record):
         if self.max_window is not None:
             low = np.maximum(low, _load(sender, float(self.max_window), rtt))
         if self.rate is not None:
-            few, most = _read_flows(self.flows)
+            few, most = read_counts(self.flows)
             low = np.maximum(low, self.load(sender, float(few), rtt))
             if most is not None:
                 high = np.minimum(high, self.load(sender, float(most), rtt))
@@ -163,36 +163,36 @@ def _load(sender: Sender, window: Real, rtt: Real) -> FloatArray:
     return np.sqrt(p) if sender.signal == "classic" else p
 
 
-def _read_flows(flows: object) -> tuple[int, int | None]:
-    """Return the fewest and the most flows.
+def read_counts(counts: object, name: str = "flows") -> tuple[int, int | None]:
+    """Return the fewest and the most flows, the latter None for as many as fit.
 
     Raises
     ------
     QuantityError, DomainError
         If they are no whole numbers from 1 on, or the wrong way round.
     """
-    ends = [flows, flows]
-    if isinstance(flows, (Sequence, np.ndarray)) and not isinstance(flows, str):
-        ends = list(flows)
+    ends = [counts, counts]
+    if isinstance(counts, (Sequence, np.ndarray)) and not isinstance(counts, str):
+        ends = list(counts)
     if len(ends) != 2:
         raise QuantityError(
-            f"flows = {show_value(flows)} is neither a number nor two: give how many, or the fewest"
-            " and the most, e.g. (1, 20)."
+            f"{name} = {show_value(counts)} is neither a number nor two: give how many, or the"
+            " fewest and the most, e.g. (1, 20)."
         )
-    few = _whole(ends[0], flows)
-    most = None if ends[1] is None else _whole(ends[1], flows)
+    few = _whole(ends[0], counts, name)
+    most = None if ends[1] is None else _whole(ends[1], counts, name)
     if most is not None and most < few:
-        raise DomainError(f"flows = {show_value(flows)} ends before it begins: swap the two.")
+        raise DomainError(f"{name} = {show_value(counts)} ends before it begins: swap the two.")
     return few, most
 
 
-def _whole(value: object, flows: object) -> int:
+def _whole(value: object, counts: object, name: str) -> int:
     count = math.nan
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         count = float(value)
     if not math.isfinite(count) or count != int(count) or count < 1:
         raise QuantityError(
-            f"flows = {show_value(flows)}: {show_value(value)} is no whole number from 1 on: give"
+            f"{name} = {show_value(counts)}: {show_value(value)} is no whole number from 1 on: give"
             " how many, or the fewest and the most, e.g. (1, 20)."
         )
     return int(count)

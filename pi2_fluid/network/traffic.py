@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from pi2_fluid.errors import QuantityError, ScenarioError, show_value
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.network.adapting import at_rate, over_paths, with_l4s, with_long_flows
 from pi2_fluid.network.catalogue import (
     is_file,
     named_scenario,
@@ -23,9 +24,14 @@ from pi2_fluid.network.family_text import format_family, is_family, read_family
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.network.text import Written, located, read_text
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import Quantity
+
 __all__ = ["Traffic"]
 
 _HEAD: Final = ("name", "title", "note")
+#: The family of which only numbers are known.
+_ANY: Final = "link"
 #: What a family is made of.
 Source: TypeAlias = "Traffic | Cell | Scenario | str | Path"
 
@@ -33,8 +39,10 @@ Source: TypeAlias = "Traffic | Cell | Scenario | str | Path"
 class _Family(NamedTuple):
     """Cells, and what a family says of itself."""
 
-    cells: list[Cell]
-    head: Mapping[str, str] = {}
+    cells: Sequence[Cell]
+    name: str = ""
+    title: str = ""
+    note: str = ""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, init=False)
@@ -50,7 +58,22 @@ class Traffic(Written):
     ----------
     cells : str, Path, Scenario, Cell, Traffic, or a sequence or mapping of them
         A word, a file of a family or of a scenario, the name of a scenario that comes with the
-        package, or what is one. In a mapping scenarios are called by their keys.
+        package, or what is one. In a mapping scenarios are called by their keys. None: ``"link"``,
+        of which only the numbers below are known; at least one of them is needed then.
+    rate : float or str, optional
+        The rate of every cell (bit/s). Changes of the capacity, senders of constant rate and
+        arrivals of transfers go in proportion, and buffers hold packets for as long as they did.
+    rtt : float or str, or two of them, optional
+        The shortest and the longest base round-trip time of long flows (s). Those of all cells are
+        mapped from their own span to this one, by logarithms; those of short flows beyond it go to
+        the nearest end.
+    long : int or (int, int), optional
+        The fewest and the most long flows at once. Those of all cells are mapped from their own
+        span to this one, by logarithms, to whole numbers: the cell with the fewest gets the fewest.
+        Every class keeps at least one flow; where they are more than the most, a warning says so.
+    l4s : float, optional
+        The share of long flows of each cell that is L4S, in [0, 1], in whole flows, half a one left
+        out. Classic flows become Prague, or L4S flows the cell's usual Classic ones.
     name, title, note : str, optional
         What it is called, what it is in a line, and what is to be said of it; None: as what is
         given says.
@@ -59,6 +82,8 @@ class Traffic(Written):
     ------
     ScenarioError
         If there is no cell, or two have one name.
+    QuantityError, DomainError
+        If a number is none of its unit, outside its range, or the first of two the larger.
     QuantityError, DomainError, ScenarioError, UnsupportedError
         Naming file, cell and key of what is wrong there.
 
@@ -78,6 +103,12 @@ class Traffic(Written):
     ('no cell has an event after which less is offered, where some gains let the link idle',)
     >>> pf.Traffic.from_toml(mine.to_toml()) == mine
     True
+
+    Numbers act on any family:
+
+    >>> family = pf.Traffic("link", rate="50Mbit/s", rtt=("10ms", "40ms"), long=(1, 8))
+    >>> family.longest_rtt, max(cell.long_flows[1] for cell in family.cells)
+    (0.04, 8)
     """
 
     cells: tuple[Cell, ...]
@@ -87,16 +118,31 @@ class Traffic(Written):
 
     def __init__(
         self,
-        cells: Source | Sequence[Source] | Mapping[str, Scenario],
+        cells: Source | Sequence[Source] | Mapping[str, Scenario] | None = None,
         *,
+        rate: Quantity | None = None,
+        rtt: Quantity | tuple[Quantity, Quantity] | None = None,
+        long: int | tuple[int, int] | None = None,
+        l4s: float | None = None,
         name: str | None = None,
         title: str | None = None,
         note: str | None = None,
     ) -> None:
+        if cells is None and (rate, rtt, long, l4s) != (None,) * 4:
+            cells = _ANY
         family = _family_of(cells)
-        object.__setattr__(self, "cells", _called(family.cells))
+        made = _called(family.cells)
+        if rate is not None:
+            made = at_rate(made, rate)
+        if rtt is not None:
+            made = over_paths(made, rtt, _ends(_rtts(made)))
+        if long is not None:
+            made = with_long_flows(made, long)
+        if l4s is not None:
+            made = with_l4s(made, l4s)
+        object.__setattr__(self, "cells", tuple(made))
         for field, given in zip(_HEAD, (name, title, note), strict=True):
-            word: object = family.head.get(field, "") if given is None else given
+            word: object = getattr(family, field) if given is None else given
             if not isinstance(word, str):
                 raise ScenarioError(f"Traffic {field} = {show_value(word)} is no text: give text.")
             object.__setattr__(self, field, word)
@@ -122,12 +168,12 @@ class Traffic(Written):
     @property
     def shortest_rtt(self) -> float:
         """The shortest base round-trip time of a long flow (s)."""
-        return min(rtt for rtt, _ in self._rtts)
+        return _ends(self._rtts)[0]
 
     @property
     def longest_rtt(self) -> float:
         """The longest base round-trip time of a long flow (s)."""
-        return max(rtt for rtt, _ in self._rtts)
+        return _ends(self._rtts)[1]
 
     @property
     def typical_rtt(self) -> float:
@@ -186,7 +232,8 @@ class Traffic(Written):
         ... ''').cells[0].steady
         (8.0, 20.0)
         """
-        return _made(_read(text))
+        family = _read(text)
+        return cls(family.cells, name=family.name, title=family.title, note=family.note)
 
     def to_toml(self) -> str:
         """Return it as TOML text, from which `from_toml` makes an equal one.
@@ -205,40 +252,44 @@ class Traffic(Written):
 
     @cached_property
     def _rtts(self) -> list[tuple[float, float]]:
-        """Base round-trip times (s) of long flows in order, with their share of a cell.
-
-        Of a family without long flows, those of all that obey signals.
-        """
-        pairs: list[tuple[float, float]] = []
-        for wanted in ("long_classes", "short_classes"):
-            for cell in self.cells:
-                named = zip(cell.scenario.class_names, cell.scenario.flows, strict=True)
-                chosen = [flow for name, flow in named if name in getattr(cell, wanted)]
-                total = sum(float(flow.count) for flow in chosen)
-                pairs += [(float(flow.base_rtt), float(flow.count) / total) for flow in chosen]
-            if pairs:
-                break
-        if not pairs:
-            raise ScenarioError(
-                "no cell has flows that obey signals, so that there is no round-trip time: give"
-                ' cells with e.g. Flows(Cubic(), 2, "40ms").'
-            )
-        return sorted(pairs)
+        return _rtts(self.cells)
 
 
-def _made(family: _Family) -> Traffic:
-    return Traffic(family.cells, **family.head)
+def _rtts(cells: Sequence[Cell]) -> list[tuple[float, float]]:
+    """Return base round-trip times (s) of long flows in order, with their share of a cell.
+
+    Of a family without long flows, those of all that obey signals.
+    """
+    pairs: list[tuple[float, float]] = []
+    for wanted in ("long_classes", "short_classes"):
+        for cell in cells:
+            named = zip(cell.scenario.class_names, cell.scenario.flows, strict=True)
+            chosen = [flow for name, flow in named if name in getattr(cell, wanted)]
+            total = sum(float(flow.count) for flow in chosen)
+            pairs += [(float(flow.base_rtt), float(flow.count) / total) for flow in chosen]
+        if pairs:
+            break
+    if not pairs:
+        raise ScenarioError(
+            "no cell has flows that obey signals, so that there is no round-trip time: give cells"
+            ' with e.g. Flows(Cubic(), 2, "40ms").'
+        )
+    return sorted(pairs)
+
+
+def _ends(rtts: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return rtts[0][0], rtts[-1][0]
 
 
 def _read(text: str) -> _Family:
     head, parts = read_family(text)
-    return _Family([Cell(*each) for each in parts], head)
+    return _Family([Cell(*each) for each in parts], **head)
 
 
 def _family_of(given: object) -> _Family:
     """Return the cells of whatever a family is given as."""
     if isinstance(given, Traffic):
-        return _Family(list(given.cells), {field: getattr(given, field) for field in _HEAD})
+        return _Family(given.cells, given.name, given.title, given.note)
     if isinstance(given, Cell):
         return _Family([given])
     if isinstance(given, Scenario):
@@ -263,7 +314,7 @@ def _family_at(given: str | Path) -> _Family:
             return _Family([_named(scenario.name or Path(given).stem, scenario)])
     if given in traffic_names():
         family = _read(traffic_text(given))
-        return _Family(family.cells, {"name": given, **family.head})
+        return family._replace(name=family.name or given)
     if given in scenario_names():
         return _Family([Cell(named_scenario(given))])
     raise QuantityError(
@@ -281,7 +332,7 @@ def _named(name: str, scenario: object) -> Cell:
     return Cell(dataclasses.replace(cast("Scenario", scenario), name=name))
 
 
-def _called(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+def _called(cells: Sequence[Cell]) -> list[Cell]:
     """Return cells, those without a name called by their number; or say that two have one name."""
     if not cells:
         raise ScenarioError(f"traffic has no cell: give {_ways()}.")
@@ -301,4 +352,4 @@ def _called(cells: Sequence[Cell]) -> tuple[Cell, ...]:
                 " name of its own, as results call it."
             )
         called.append(each)
-    return tuple(called)
+    return called

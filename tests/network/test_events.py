@@ -194,8 +194,9 @@ def courses(draw: st.DrawFn) -> pf.Cell:
     return cell(*flows, changes=changes)
 
 
+@pytest.mark.slow  # 0.3 to 1 s of CPU each
 class TestAlways:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(courses())
     def test_what_is_looked_at_never_overlaps_and_lies_in_the_run(self, one: pf.Cell) -> None:
         spans = sorted([*([one.steady] if one.steady else []), *one.after])
@@ -204,7 +205,7 @@ class TestAlways:
         assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
         assert all(end - start <= 8.0 + 1e-12 for start, end in one.after)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(courses())
     def test_events_lie_1_s_apart_and_in_no_span_but_at_its_beginning(self, one: pf.Cell) -> None:
         at = times(one)
@@ -213,7 +214,7 @@ class TestAlways:
             assert not any(start < time < end for time in at)
         assert all(start in at for start, _ in one.after)
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(courses(), st.permutations(range(6)))
     def test_the_order_of_classes_does_not_matter(self, one: pf.Cell, order: list[int]) -> None:
         flows = one.scenario.flows
@@ -221,7 +222,7 @@ class TestAlways:
         other = pf.Cell(dataclasses.replace(one.scenario, flows=again))
         assert (other.events, other.long_flows) == (one.events, one.long_flows)
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(courses())
     def test_packets_count_the_same_long_flows(self, one: pf.Cell) -> None:
         """Another way to the same: the life of each flow, one by one."""
