@@ -26,7 +26,7 @@ _NOTES: Final = {
     "fq_pie": _ALONE.format("fq_pie"),
     "FQ_PIE": _ALONE.format("FQ_PIE"),
     "dualpi2": (
-        "DualPI2 is judged as its controller in one queue; L4S beside Classic long_flows, in two"
+        "DualPI2 is judged as its controller in one queue; L4S beside Classic traffic, in two"
         " queues, is not covered."
     ),
 }
@@ -39,7 +39,8 @@ _MODELS: Final = {
     "continuous": "the continuous model, which knows no update interval",
 }
 _OF_A_MODEL: Final = (
-    "Verdicts and margins are those of {}. Packets keep less where windows are small: some 3 dB"
+    "Verdicts and margins are those of {}. They do not say how long packets wait, nor how much that"
+    " varies: who sends decides that. Packets keep less margin where windows are small: some 3 dB"
     " less with four segments per flow."
 )
 _CLOCKS: Final = (

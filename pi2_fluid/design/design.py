@@ -14,6 +14,7 @@ from pi2_fluid.design import installing
 from pi2_fluid.design.alternatives import COLUMNS, LABELS, dataset_of
 from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.clocks import BY_CLOCK, Least, least_among, least_of, said
+from pi2_fluid.design.costs import cost_of
 from pi2_fluid.design.region import ANY, Region
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.html import html_table
@@ -203,7 +204,7 @@ class Design:
             f" {1e3 * self.update_interval:.4g} ms, target {1e3 * self.target:.4g} ms\n"
             f"{self.span}\n"
             f"at least {said(self.least)}\n"
-            f"{self.guarantee_text}" + (f"\n{self.note}" if self.note else "")
+            + "\n".join(filter(None, (self.guarantee_text, self.note, self.cost_text)))
         )
 
     def _repr_html_(self) -> str:
@@ -228,6 +229,7 @@ class Design:
                 ),
                 ("model", self.update, ""),
                 ("rests on", self.guarantee_text, ""),
+                ("costs", self.cost_text, ""),
             ],
         )
 
@@ -264,6 +266,14 @@ class Design:
         """What the model leaves out of these senders, "" if nothing is known to matter."""
         return caveat(self.senders)
 
+    @property
+    def cost_text(self) -> str:
+        """What the gains cost and buy beside Linux's defaults, as measured; "" if nothing is known.
+
+        Margins do not say it: gains with much margin answer a disturbance slowly.
+        """
+        return cost_of(self.aqm)
+
     def to_dict(self) -> dict[str, Any]:
         """Return numbers (SI), text, lists and mappings only, as JSON takes them.
 
@@ -290,6 +300,7 @@ class Design:
                 for row in self.rows()
             ],
             "note": self.note,
+            "cost_text": self.cost_text,
             "verification": None if self.verification is None else _verified(self.verification),
         }
 

@@ -73,7 +73,7 @@ HIGHEST_LIMIT: Final = 20.0
 
 @dataclass(frozen=True)
 class Region:
-    """Senders, round-trip times with the queue (s), of each sender the range of p', the long_flows.
+    """Senders, round-trip times with the queue (s), of each sender the range of p', the long flows.
 
     The loads are those of the range that the long flows can have, at each round-trip time.
     """

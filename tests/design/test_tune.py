@@ -679,7 +679,8 @@ def test_command_prints_one_screen(capsys, tmp_path):
     assert "ms: at least 8.34 dB, 38.6 deg and |1+L| of 0.517." in " ".join(text.split())
     assert "\x1b" not in text
     assert max(len(line) for line in text.splitlines()) <= 80
-    assert len(text.splitlines()) <= 32
+    assert "What it costs: Beta is 0.79 times" in text
+    assert len(text.splitlines()) <= 40
     assert picture.stat().st_size > 10_000
 
 

@@ -11,6 +11,7 @@ from pi2_fluid.apps.cli.margin_tables import swing
 from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.pasting import in_shell
 from pi2_fluid.design.clocks import BY_CLOCK, least_of, said
+from pi2_fluid.design.costs import cost_of
 from pi2_fluid.laws.registry import kind_of
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
             f" {changed.beta:.3g} Hz, T {_ms(changed.update_interval)}"
             f"{'.' if remedy.tc is None else ':'}",
         )
+        if cost := cost_of(changed):
+            grid.add_row("  it costs", cost)
     console.print(grid)
     for line in _lines(group):
         console.print(line, soft_wrap=True, style="bold")

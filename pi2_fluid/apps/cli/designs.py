@@ -275,6 +275,8 @@ def _print(design: Design, who: Iterable[str]) -> None:
     console.print(grid)
     said = (design.guarantee_text, _PACKETS, design.note)
     console.print(f"\n{' '.join(filter(None, said))}\n")
+    if design.cost_text:
+        console.print(f"What it costs: {design.cost_text}\n")
     _print_alternatives(console, design)
     if design.verification is not None:
         _print_verification(console, design.verification)
