@@ -105,9 +105,10 @@ def with_l4s(cells: Sequence[Cell], share: object) -> list[Cell]:
 def _at_rate(cell: Cell, rate: float) -> Scenario:
     scenario = cell.scenario
     times = rate / float(scenario.link.capacity)
-    link = dataclasses.replace(
-        scenario.link, capacity=rate, buffer=float(_up(float(scenario.link.buffer) * times))
-    )
+    link = dataclasses.replace(scenario.link, capacity=rate)
+    given: object = scenario.link.buffer  # None: for as long, whatever the rate
+    if given is not None:
+        link = dataclasses.replace(link, buffer=float(_up(float(scenario.link.buffer) * times)))
     changes = [
         change
         if change.capacity is None
