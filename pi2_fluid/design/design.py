@@ -149,6 +149,10 @@ class Design:
     guarantee_text : str
         What the margins by each clock rest on, and what is claimed: by rates the worst found less a
         thousandth, by acknowledgements the worst of a grid.
+    bound : str
+        What keeps the gains from being larger: "gain margin by rates", "phase margin by
+        acknowledgements" and so on, the margin of which nothing is left; "steps of tc", the next of
+        which has less than was asked for; "" if it was not found.
     installed : Installed or None
         The same of what a Linux kernel makes of the design; None where tc cannot ask for it.
     alternatives : xarray.Dataset
@@ -191,6 +195,7 @@ class Design:
     jitter_margin: float
     guarantee: str
     guarantee_text: str
+    bound: str
     _alternatives: Callable[[], list[dict[str, Any]]] = field(repr=False, compare=False)
     ack_margins: Margins | None = None
     ack_worst: WorstCase | None = None
@@ -204,6 +209,7 @@ class Design:
             f" {1e3 * self.update_interval:.4g} ms, target {1e3 * self.target:.4g} ms\n"
             f"{self.span}\n"
             f"at least {said(self.least)}\n"
+            + (f"bound by the {self.bound}\n" if self.bound else "")
             + "\n".join(filter(None, (self.guarantee_text, self.note, self.cost_text)))
         )
 
@@ -227,6 +233,7 @@ class Design:
                     least.phase_margin_deg,
                     f"degrees at least, {BY_CLOCK[least.phase_clock]}",
                 ),
+                ("bound by", self.bound, ""),
                 ("model", self.update, ""),
                 ("rests on", self.guarantee_text, ""),
                 ("costs", self.cost_text, ""),
@@ -289,6 +296,7 @@ class Design:
             "load": [list(ends) for ends in self.load],
             "long_flows": self.long_flows.to_dict(),
             "interval_range": list(self.interval_range),
+            "bound": self.bound,
             "installed": None if self.installed is None else self.installed._asdict(),
             "margins": _margins_to_dict(self.margins),
             "worst": _worst_to_dict(self.worst),
@@ -327,6 +335,7 @@ class Design:
             installed=None if installed is None else _installed_from(installed),
             margins=_margins_from(data["margins"], data["update"]),
             worst=_worst_from(data["worst"]),
+            bound=data.get("bound", ""),
             ack_margins=None if acks is None else _margins_from(acks, data["update"]),
             ack_worst=None if at is None else _worst_from(at),
             _alternatives=known(

@@ -10,6 +10,7 @@ import numpy as np
 
 from pi2_fluid.design.asked import LONGEST_INTERVAL, Spans, make_template, read_queue
 from pi2_fluid.design.binding import Binding
+from pi2_fluid.design.bounds import bound_by, is_bound
 from pi2_fluid.design.by_acks import AckPlants, worst_by_acks
 from pi2_fluid.design.gains import (
     Asked,
@@ -28,13 +29,11 @@ from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.margins import Margins
 
-__all__ = ["Task", "find_law", "solve"]
+__all__ = ["Task", "bound_of", "find_law", "solve"]
 
 _DIGITS: Final = 5  # of alpha and beta: alpha is rounded down, in favour of the margins
 _KEPT: Final = 0.9  # of the largest integral gain, where the bandwidth is maximised
 _ROUNDS: Final = 8
-#: dB, deg and 1 by which all margins may exceed what was asked for of gains that bind.
-_SPARE: Final = 0.05
 
 
 @dataclass(frozen=True)
@@ -120,10 +119,25 @@ def _binds(task: Task, law: PiFamily, worst: Worst) -> bool:
     """Say whether a margin is as small as was asked for, or something else bounds the gains."""
     if task.objective != "recovery" or _in_whole_steps(task, law):
         return True  # beta, the ratio of the gains, or the steps bind
+    return is_bound(task.asked, _by_clock(task, law, worst))
+
+
+def _by_clock(task: Task, law: PiFamily, worst: Worst) -> dict[str, Margins]:
+    """Return the smallest margins in the region by rates, and by acknowledgements if there are."""
     acks = worst_by_acks(task.region, law, task.update).worst
-    short = [_shortfall(worst.margins, task.asked)]
-    short += [] if acks is None else [_shortfall(acks.margins, task.asked)]
-    return max(short) > -_SPARE
+    return {"rate": worst.margins} | ({} if acks is None else {"acks": acks.margins})
+
+
+def bound_of(task: Task, law: PiFamily, worst: Worst) -> str:
+    """Return what keeps the gains of a law from being larger, as `bound_by` says it."""
+
+    def more(alpha: float, beta: float) -> dict[str, Margins]:
+        gains = alpha * float(law.alpha), beta * float(law.beta)
+        other = _with(task, float(law.update_interval), gains)
+        return _by_clock(task, other, worst_margins(task.region, other, task.update))
+
+    whole = _in_whole_steps(task, law)
+    return bound_by(task.asked, _by_clock(task, law, worst), more, whole=whole)
 
 
 def _in_whole_steps(task: Task, law: PiFamily) -> bool:

@@ -15,6 +15,8 @@ __all__ = ["largest_that_holds"]
 
 #: Of the beta to begin with.
 _BETAS: Final = (1.0, 0.5, 0.25, 0.125)
+#: From the best of these on, as far as alpha grows.
+_PACES: Final = (2.0, 2.0**0.5, 2.0**0.25)
 _STEP: Final = 4.0
 _DOWN: Final = 8  # steps of alpha until there is none
 _UP: Final = 6
@@ -34,31 +36,40 @@ def largest_that_holds(holds: Holds, alpha: float, beta: float) -> tuple[float, 
     >>> print(f"{found[0]:.4f} {found[1]:g}")
     0.0100 0.25
     """
-    found = [(*_largest(holds, alpha, part * beta, _HALVINGS), part * beta) for part in _BETAS]
-    low, high, best = max(found)
+    low = high = 0.0
+    best = beta
+    for part in _BETAS:
+        # Once some alpha holds, another beta has to be better, which one look tells.
+        found = _largest(holds, low or alpha, part * beta, 0 if low else _DOWN)
+        if found[0] > low:
+            (low, high), best = found, part * beta
     if low == 0.0:
         return None
+    for pace in _PACES:
+        for step in (pace, 1.0 / pace):
+            while (found := _largest(holds, low, step * best, 0))[0] > low:
+                (low, high), best = found, step * best
     low, _ = _halved(holds, low, high, best, _MORE_HALVINGS)
     return low, best
 
 
-def _largest(holds: Holds, alpha: float, beta: float, halvings: int) -> tuple[float, float]:
-    """Return the largest alpha that holds with a beta, 0 if none, and one that does not."""
+def _largest(holds: Holds, alpha: float, beta: float, down: int) -> tuple[float, float]:
+    """Return the largest alpha that holds with a beta, and one that does not; 0 if there is none.
+
+    Looked for `down` steps below `alpha` at most.
+    """
     if holds(alpha, beta):
         low, high = alpha, alpha * _STEP
         for _ in range(_UP):
             if not holds(high, beta):
                 break
             low, high = high, high * _STEP
-    else:
-        low, high = alpha / _STEP, alpha
-        for _ in range(_DOWN):
-            if holds(low, beta):
-                break
-            low, high = low / _STEP, low
-        else:
-            return 0.0, 0.0
-    return _halved(holds, low, high, beta, halvings)
+        return _halved(holds, low, high, beta, _HALVINGS)
+    for step in range(down):
+        high = alpha / _STEP**step
+        if holds(high / _STEP, beta):
+            return _halved(holds, high / _STEP, high, beta, _HALVINGS)
+    return 0.0, 0.0
 
 
 def _halved(

@@ -26,7 +26,7 @@ from pi2_fluid.design.guarantees.guarantee import Guarantee, guarantee
 from pi2_fluid.design.guarantees.tolerances import interval_range, jitter_margin
 from pi2_fluid.design.plants import make_plants
 from pi2_fluid.design.region import Region, stable_up_to, worst_margins
-from pi2_fluid.design.solving import Task, solve
+from pi2_fluid.design.solving import Task, bound_of, solve
 from pi2_fluid.design.stepping import steps_of
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.errors import DomainError, UnsupportedError, renamed
@@ -230,6 +230,7 @@ def _describe(
         jitter_margin=jitter_margin(region, queue, update),
         guarantee=proof.kind,
         guarantee_text=f"{proof.text} {by_acks.text}",
+        bound=bound_of(task, queue, worst),
         _alternatives=partial(compare_designs, region, queue, update, worst),
     )
 

@@ -207,9 +207,9 @@ def test_what_is_lost_before_a_link_is_a_part_of_what_would_have_arrived() -> No
 @pytest.mark.slow
 def test_acknowledgements_that_wait_and_losses_upstream_are_found() -> None:
     nodes = [
-        pf.Node("there", pf.Link("10Mbit/s"), pf.Pi2()),
-        pf.Node("on", pf.Link("5Mbit/s"), pf.Pi2()),
-        pf.Node("back", pf.Link("1Mbit/s"), pf.Pi2()),
+        pf.Node("there", pf.Link("10Mbit/s", 40_000), pf.Pi2()),
+        pf.Node("on", pf.Link("5Mbit/s", 40_000), pf.Pi2()),
+        pf.Node("back", pf.Link("1Mbit/s", 40_000), pf.Pi2()),
     ]
     flows = [
         pf.Flows(pf.Reno(), 4, "40ms", "data", route=("there", "on"), back="back"),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import pi2_fluid as pf
+from pi2_fluid.design.bounds import STEPS, bound_by
 from pi2_fluid.design.by_acks import worst_by_acks
+from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.points import grid
-from pi2_fluid.design.region import LOADS, Region
+from pi2_fluid.design.region import LOADS, Region, worst_margins
 from pi2_fluid.design.trying import largest_that_holds
 
 
@@ -107,3 +112,68 @@ def test_no_loop_along_a_kink_has_less_than_was_found():
         ).margins()
         assert np.min(loops.modulus_margin) >= found.modulus_margin - 1e-3
         assert np.min(loops.gain_margin_db) >= found.gain_margin_db - 0.01
+
+
+def test_a_larger_beta_is_found_where_it_allows_a_larger_alpha():
+    """The best beta is 5.7 times that of the curves, outside of those that are looked at first."""
+    best = 5.7
+
+    def holds(alpha, beta):
+        return alpha < np.exp(-abs(np.log(beta / best)))
+
+    alpha, beta = largest_that_holds(holds, 1e-3, 1.0)
+    assert alpha > 0.9
+    assert holds(alpha, beta)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "bound"),
+    [
+        ({}, "phase margin by rates"),
+        ({"gain_margin_db": 9.0}, "gain margin by acknowledgements"),
+        ({"modulus_margin": 0.6}, "modulus margin by rates"),
+        ({"aqm": "pie"}, "steps of tc"),
+    ],
+)
+def test_a_design_names_what_binds(options, bound):
+    """With 2 % more alpha, or one more step, that margin is no longer left; the others are."""
+    asked = {"gain_margin_db": 6.0, "phase_margin_deg": 30.0, "modulus_margin": 0.0}
+    asked |= {name: value for name, value in options.items() if name != "aqm"}
+    design = pf.tune("100ms", **options)
+    assert design.bound == bound
+    assert f"bound by the {bound}\n" in str(design)
+    assert pf.Design.from_dict(design.to_dict()).bound == bound
+    more = 1 / 16 if bound == "steps of tc" else 0.02 * design.alpha
+    law = dataclasses.replace(design.aqm, alpha=design.alpha + more)
+    rates = worst_margins(design.region, law, "sampled").margins
+    acks = worst_by_acks(design.region, law, "sampled").worst.margins
+    short = {
+        f"{name} margin by {clock}"
+        for clock, found in (("rates", rates), ("acknowledgements", acks))
+        for name, least in (
+            ("gain", float(found.gain_margin_db) - asked["gain_margin_db"]),
+            ("phase", float(found.phase_margin_deg) - asked["phase_margin_deg"]),
+            ("modulus", float(found.modulus_margin) - asked["modulus_margin"]),
+        )
+        if least < 0.0
+    }
+    assert short if bound == "steps of tc" else bound in short
+
+
+def test_what_binds_where_a_margin_falls_at_once():
+    """A margin of which much is left, and with 1 % more nothing: it is that."""
+    asked = Asked(6.0, 30.0, 0.0)
+
+    def margins(gain, phase):
+        return SimpleNamespace(gain_margin_db=gain, phase_margin_deg=phase)
+
+    def with_more(alpha, beta):
+        return {"rate": margins(9.0, 12.0 if beta > 1.0 else 40.0)}
+
+    far = {"rate": margins(9.0, 40.0)}
+    assert bound_by(asked, far, with_more, whole=False) == "phase margin by rates"
+    assert bound_by(asked, far, with_more, whole=True) == STEPS
+    assert bound_by(asked, far, lambda alpha, beta: far, whole=False) == ""
+    near = far | {"acks": margins(6.04, 40.0)}
+    assert bound_by(asked, near, with_more, whole=False) == "gain margin by acknowledgements"

@@ -91,7 +91,7 @@ def test_renos_constant_falls_with_its_window_in_one_queue_too() -> None:
     said = []
     for window in (7.7, 14.0, 28.0):
         flows = pf.Flows(pf.Reno(), 40, "80ms", ecn=True)
-        link = pf.Link(40 * window / 0.1 * 12e3)
+        link = pf.Link(40 * window / 0.1 * 12e3, 40_000)
         scenario = pf.Scenario("60s", link, pf.Pi2(ecn=True), flows)
         found = pf.summarize(pf.simulate(scenario, pf.Packets(seeds=3)), after="12s").mean("seed")
         rate = float(found.throughput.item()) / 12e3 / 40

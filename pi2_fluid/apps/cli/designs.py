@@ -263,6 +263,8 @@ def _print(design: Design, who: Iterable[str]) -> None:
 
     grid = make_grid("left", "left")
     grid.add_row("margins left", f"{of_both(design.least, 1)}; at 0 it swings")
+    if design.bound:
+        grid.add_row("bound by", f"the {design.bound}")
     grid.add_row("least at", _place(design))
     limit = f"{_limit(design.rtt_limit)} ms round trip"
     if math.isinf(design.rtt_limit):
