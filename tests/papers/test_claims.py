@@ -755,7 +755,7 @@ def test_short_flows_without_completion_times(found: dict[str, Claim]) -> None:
         )  # fmt: skip
         aqm = pf.named_scenario(f"pi2_fig12_{name}").aqm
         flows = [pf.Flows(pf.Reno(), 1, 1e-3 * rtt), web]
-        scenario = pf.Scenario(2e3 / rate, pf.Link(1e6 * rate), aqm, flows)
+        scenario = pf.Scenario(2e3 / rate, pf.Link(1e6 * rate, 40_000), aqm, flows)
         runs = pf.simulate(scenario, pf.Packets(seeds=2))
         over = runs.transfer_start + runs.transfer_time
         mean[name] = float(runs.transfer_time.where(over > 10.0).mean("transfer").mean())
@@ -777,7 +777,7 @@ def test_a_step_marks_otherwise_than_lots(found: Found) -> None:
     marked = {}
     for path in ("20ms", "80ms"):
         scenario = pf.Scenario(
-            90.0, pf.Link("40Mbit/s"), pf.DualPi2(step="2ms"),
+            90.0, pf.Link("40Mbit/s", 40_000), pf.DualPi2(step="2ms"),
             pf.Flows(pf.Dctcp(variant="rfc8257"), 1, path),
         )  # fmt: skip
         runs = pf.packet.simulate(scenario, bin=1.0).sel(time=slice(30.0, None))

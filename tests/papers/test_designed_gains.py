@@ -39,7 +39,7 @@ def test_the_stored_runs_are_whole() -> None:
 def test_designs_are_what_tune_finds_in_the_kernels_parts(name: str, rtt: str) -> None:
     design = pf.tune(rtt, aqm="dualpi2")
     law = design.to_qdisc("dualpi2").aqm
-    link = pf.Link("10Mbit/s")
+    link = pf.Link("10Mbit/s", 40_000)
     assert qdisc_of(ours.GAINS[name].aqm, link) == qdisc_of(law, link)
     assert law.target == ours.TARGET
 
