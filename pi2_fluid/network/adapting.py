@@ -86,7 +86,8 @@ def with_long_flows(cells: Sequence[Cell], long: object) -> list[Cell]:
     beyond = [cell.name for cell in made if cell.long_flows[1] > most]
     if beyond:
         warn_of(
-            f"long = {show_value(long)}: more than {most} long flows are at once in"
+            f"long = {show_value(few if few == most else (few, most))}: more than {most} long flows"
+            " are at once in"
             f" {', '.join(map(repr, beyond))}, for each of their classes keeps at least one."
         )
     return made

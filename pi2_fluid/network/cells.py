@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
@@ -118,6 +119,13 @@ class Cell(Record):
         return min(counts, default=0), max(counts, default=0)
 
     @cached_property
+    def rtts(self) -> tuple[float, float] | None:
+        """The shortest and the longest base round-trip time (s) of its long flows, None if none."""
+        pairs = zip(self.scenario.flows, self._course.long, strict=True)
+        rtts = [float(flow.base_rtt) for flow, long in pairs if long]
+        return (min(rtts), max(rtts)) if rtts else None
+
+    @cached_property
     def windows(self) -> tuple[float, float] | None:
         """The smallest and the largest window (segments) of its long flows at the target.
 
@@ -127,6 +135,23 @@ class Cell(Record):
         """
         windows = list(self._windows())
         return (min(windows), max(windows)) if windows else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is known of it, as JSON takes it; times in s, the rate in bit/s."""
+        return {
+            "name": self.name,
+            "why": self.why,
+            "source": self.source,
+            "rate": float(self.scenario.link.capacity),
+            "rtts": self.rtts,
+            "long_classes": self.long_classes,
+            "long_flows": self.long_flows,
+            "windows": self.windows,
+            "short_classes": self.short_classes,
+            "events": [event._asdict() for event in self.events],
+            "steady": self.steady,
+            "after": self.after,
+        }
 
     def short_beside(self, count: int) -> bool:
         """Return whether short flows send while exactly so many long flows are there."""

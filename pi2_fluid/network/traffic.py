@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from pi2_fluid.errors import QuantityError, ScenarioError, show_value
 from pi2_fluid.html import html_table
@@ -123,7 +123,7 @@ class Traffic(Written):
         rate: Quantity | None = None,
         rtt: Quantity | tuple[Quantity, Quantity] | None = None,
         long: int | tuple[int, int] | None = None,
-        l4s: float | None = None,
+        l4s: Quantity | None = None,
         name: str | None = None,
         title: str | None = None,
         note: str | None = None,
@@ -245,6 +245,20 @@ class Traffic(Written):
         """
         head = {field: getattr(self, field) for field in _HEAD}
         return format_family(head, [(cell.scenario, cell.why, cell.source) for cell in self.cells])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is known of it and its cells, as JSON takes it; times in s.
+
+        Its scenarios are in `to_toml`.
+        """
+        return {
+            **{field: getattr(self, field) for field in _HEAD},
+            "shortest_rtt": self.shortest_rtt,
+            "typical_rtt": self.typical_rtt,
+            "longest_rtt": self.longest_rtt,
+            "caveats": self.caveats,
+            "cells": [cell.to_dict() for cell in self.cells],
+        }
 
     def _repr_html_(self) -> str:
         rows = [(cell.name, cell.why or repr(cell.scenario.link), "") for cell in self.cells]

@@ -907,7 +907,7 @@ def test_version(capsys) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
-    ["", "margins", "figures", "claims", "simulate", "replay", "scenarios", "validate"],
+    ["", "margins", "figures", "claims", "simulate", "replay", "scenarios", "traffic", "validate"],
 )
 def test_help_loads_nothing_heavy(command) -> None:
     heavy = ["control", "jax", "matplotlib", "numpy", "pandas", "scipy", "xarray"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["JsonFlag", "Line", "Progress", "make_console", "make_grid", "print_json", "tell"]
+__all__ = [
+    "JsonFlag",
+    "Line",
+    "Progress",
+    "make_console",
+    "make_grid",
+    "print_catalogue",
+    "print_json",
+    "tell",
+]
 
 JsonFlag = Annotated[
     bool, typer.Option("--json", help="Print one JSON object, in SI units, instead of text.")
@@ -55,3 +64,16 @@ def make_grid(*justify: Any) -> Table:
     for side in justify:
         table.add_column(justify=side, overflow="fold")  # rather two lines than a number cut
     return table
+
+
+def print_catalogue(
+    what: str, names: Sequence[str], describe: Callable[[str], str], as_json: bool
+) -> None:
+    """Print the names of what comes with the package, and what each is, as text or as JSON."""
+    records = [{"name": name, "description": describe(name)} for name in names]
+    if as_json:
+        print_json({what: records})
+        return
+    width = max(len(name) for name in names) + 2
+    for record in records:
+        typer.echo(f"{record['name']:<{width}}{record['description']}")

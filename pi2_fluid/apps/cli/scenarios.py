@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pi2_fluid.apps.cli.output import JsonFlag, print_json
+from pi2_fluid.apps.cli.output import JsonFlag, print_catalogue, print_json
 
 if TYPE_CHECKING:
     from pi2_fluid.network.scenario import Scenario
@@ -42,13 +42,7 @@ def scenarios(
         else:
             typer.echo(text, nl=False)
         return
-    found = [{"name": name, "description": describe_scenario(name)} for name in scenario_names()]
-    if as_json:
-        print_json({"scenarios": found})
-        return
-    width = max(len(record["name"]) for record in found) + 2
-    for record in found:
-        typer.echo(f"{record['name']:<{width}}{record['description']}")
+    print_catalogue("scenarios", scenario_names(), describe_scenario, as_json)
 
 
 def schema() -> None:

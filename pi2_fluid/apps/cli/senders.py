@@ -34,8 +34,8 @@ def read_senders(text: str) -> dict[str, Sender]:
     return {name: sender_class(name)() for name in names}
 
 
-def read_flows(text: str | None) -> tuple[int, int | None]:
-    """Return the fewest and the most flows, None for as many as fit.
+def read_flows(text: str | None, option: str = "--flows") -> tuple[int, int | None]:
+    """Return the fewest and the most flows of an option, None for as many as fit.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def read_flows(text: str | None) -> tuple[int, int | None]:
     ends = [few, most] if colon and most.strip() else [few]
     if not all(_WHOLE.fullmatch(end.strip()) for end in ends):
         raise QuantityError(
-            f"--flows {show_value(text)} is no number of flows: give how many, or the fewest and"
+            f"{option} {show_value(text)} is no number of flows: give how many, or the fewest and"
             " the most, as 1:20."
         )
     numbers = [int(end) for end in ends]

@@ -41,6 +41,7 @@ ROOMS: Final = {
     "sweep": "sweeps",
     "compare": "comparisons",
     "replay": "replays",
+    "traffic": "families",
     "scenarios": "scenarios",
     "schema": "scenarios",
     "figures": "gallery",
