@@ -75,6 +75,7 @@ FIGURES: Final = {
     "ours:stability_atlas": "ours.stability_atlas",
     "ours:designed_gains": "ours.designed_gains",
     "ours:what_gains_buy": "ours.what_gains_buy",
+    "ours:six_decibels": "ours.six_decibels",
     "ours:echo_modes": "ours.echo_modes",
     "ours:chains": "ours.chains",
     "ours:rem_loads": "ours.rem_loads",

@@ -1,0 +1,64 @@
+"""Where six decibels belong: the least deviation is one, and packets have theirs there, too."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+import write_gallery
+
+from pi2_fluid.papers.ours import six_decibels as ours
+from pi2_fluid.papers.ours import what_gains_buy
+
+
+def recorded(table: str) -> list[dict[str, float]]:
+    path = write_gallery.PAGES / f"six_decibels{table}.csv"
+    with path.open(encoding="utf-8") as file:
+        return [{k: float(v) for k, v in row.items()} for row in csv.DictReader(file)]
+
+
+def test_queues_are_linuxs_with_other_gains() -> None:
+    assert ours.queue(41, 819) == what_gains_buy.BASE.aqm
+    assert ours.flows_of(0.115).count == 96  # 16667 packets a second, 20 each in 115 ms
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rtt", [0.025, 0.1])
+def test_the_least_is_a_least_and_is_recorded(rtt: float) -> None:
+    found = ours.least(rtt, ours.ALPHA)
+    for factor in (0.8, 1.25):
+        other = ours.loop_of(rtt, ours.queue(ours.ALPHA, factor * found["beta_256"]))
+        assert float(other.delay_sd("20ms")) > 1.005 * found["delay_sd_s"]
+    kept = [row for row in recorded("_least") if (row["alpha_256"], row["rtt_s"]) == (12, rtt)]
+    assert kept[0]["gain_margin_db"] == pytest.approx(found["gain_margin_db"], abs=0.02)
+    assert kept[0]["delay_sd_s"] == pytest.approx(found["delay_sd_s"], rel=1e-3)
+
+
+def test_what_the_page_says_of_margins() -> None:
+    rows = recorded("_least")
+    margins = {
+        alpha: [r["gain_margin_db"] for r in rows if r["alpha_256"] == alpha] for alpha in (1, 12)
+    }
+    assert 7.3 < min(margins[1]) < max(margins[1]) < 7.6
+    assert 6.0 < min(margins[12]) < max(margins[12]) < 7.5
+
+
+def test_packets_lie_above_their_line_and_are_least_near_its_least() -> None:
+    packets = recorded("_packets")
+    for rtt in ours.CURVES:
+        by_beta: dict[float, list[float]] = {}
+        means: dict[float, list[float]] = {}
+        for row in packets:
+            if row["rtt_s"] == rtt:
+                by_beta.setdefault(row["beta_256"], []).append(row["delay_sd_s"])
+                means.setdefault(row["beta_256"], []).append(row["delay_s"])
+        at_target = [beta for beta in by_beta if np.mean(means[beta]) > 0.95 * 0.015]
+        line = {
+            beta: float(ours.loop_of(rtt, ours.queue(ours.ALPHA, beta)).delay_sd("20ms"))
+            for beta in at_target
+        }
+        best = min(at_target, key=lambda beta: np.mean(by_beta[beta]))
+        assert line[best] < 1.1 * min(line.values())
+        for beta in at_target:
+            assert 1.0 < np.mean(by_beta[beta]) / line[beta] < 1.25
