@@ -154,6 +154,38 @@ def test_more_load_is_as_noisy_and_bins_hide_what_is_quick():
     assert sizes[-1] < 0.01 * sizes[0]
 
 
+#: Whose packets: the sender, its path, flows and capacity, one with L4S beside it; and with which
+#: gains (alpha, beta). `tools/measure_spread.py` has 170 such points.
+PACKETS = {
+    "Cubic": ([pf.Flows(pf.Cubic(), 3, "20ms", start_jitter="1s")], "30Mbit/s", (0.16, 5.6)),
+    "Reno": ([pf.Flows(pf.Reno(), 10, "40ms", start_jitter="1s")], "40Mbit/s", (0.08, 3.2)),
+    "beside L4S": (
+        [
+            pf.Flows(pf.Cubic(), 2, "25ms", start_jitter="1s"),
+            pf.Flows(pf.Prague(), 2, "25ms", "l4s", start_jitter="1s"),
+        ],
+        "20Mbit/s",
+        (0.16, 3.2),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PACKETS)
+def test_packets_scatter_as_far(name):
+    """Backlog in means over 20 ms; a run scatters by some 5 %, and cuts of several sizes add 15."""
+    flows, capacity, (alpha, beta) = PACKETS[name]
+    queue = pf.DualPi2(alpha=alpha, beta=beta)
+    loop = pf.Loop(flows, queue, capacity=capacity, **ACKS)
+    scenario = pf.Scenario(38.0, pf.Link(capacity, buffer=20_000), queue, flows)
+    runs = pf.packet.simulate(scenario, seeds=[301, 302], bin=0.02, threads=1)
+    delay = runs.queue_delay.sel(band="C", time=slice(8.0, None))
+    point = loop.operating_point
+    ahead = sum(point.share) - point.share[0]  # `queue_delay` has the backlog over the whole link
+    measured = float(np.sqrt(delay.var("time").mean())) / (1.0 - ahead)
+    assert 0.95 < measured / loop.delay_sd("20ms") < 1.25
+
+
 REFUSED = {
     "RED": (pf.Reno(), lambda: pf.Red(min=5, max=50), "continuous", "Red does not draw lots"),
     "L4S alone": (
