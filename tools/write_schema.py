@@ -1,4 +1,4 @@
-"""Bring the JSON Schema of scenarios up to date: python tools/write_schema.py.
+"""Bring the JSON Schema of scenarios and families up to date: python tools/write_schema.py.
 
 Editors complete and check a scenario's TOML by it. All of it is read off the classes: fields, what
 they take, their defaults, and what their docstrings say. What only the whole can tell (a route over
@@ -17,6 +17,7 @@ from typing import Any
 
 from pi2_fluid.laws.kernel.qdiscs import QDISCS
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, laws_of_tc, sender_class
+from pi2_fluid.network.cells import Cell
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.link import Link
@@ -184,79 +185,110 @@ def of_flows(kind: str) -> dict[str, Any]:
     return made
 
 
-def schema() -> dict[str, Any]:
-    """Return the schema of today."""
-    link, known = properties(Link), {entry: aqm_class(entry) for entry in AQMS}
-    dual = laws_of_tc("dualpi2")
+def of_cell() -> dict[str, Any]:
+    """Return the schema of a cell of a family: a scenario of one link, and what is said of it."""
+    own = ("duration", "name", "link", "aqm", "flows", "changes")
+    said = {
+        key: {"description": sentence(Cell, key), "type": "string"} for key in ("why", "source")
+    }
     return {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "A scenario, or a network, of pi2_fluid",
+        "description": first_sentence(Cell),
         "type": "object",
-        "properties": {
-            "duration": {"description": sentence(Scenario, "duration")}
-            | quantity({"dimension": "time", "low": 0.0}),
-            "name": {"description": sentence(Scenario, "name"), "type": "string"},
-            "combine": properties(Network, {"nodes", "flows"})["combine"],
-            "link": {
-                "description": first_sentence(Link),
+        "properties": {key: {"$ref": f"#/definitions/{key}"} for key in own} | said,
+        "required": ["name", "duration", "link", "flows"],
+        "additionalProperties": False,
+    }
+
+
+def parts() -> dict[str, Any]:
+    """Return the schemas of what a scenario consists of."""
+    return {
+        "duration": {"description": sentence(Scenario, "duration")}
+        | quantity({"dimension": "time", "low": 0.0}),
+        "name": {"description": "What it is called.", "type": "string"},
+        "link": {
+            "description": first_sentence(Link),
+            "type": "object",
+            "properties": properties(Link),
+            "required": needed(Link),
+            "additionalProperties": False,
+        },
+        "node": {
+            "description": first_sentence(Node),
+            "type": "object",
+            "properties": {
+                "name": {"description": "What routes call it.", "type": "string"},
+                "aqm": {"$ref": "#/definitions/aqm"},
+            }
+            | properties(Link),
+            "required": ["name", "aqm", *needed(Link)],
+            "additionalProperties": False,
+        },
+        "flows": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "description": first_sentence(Flows),
+                "oneOf": [of_flows(kind) for kind in SENDERS],
+            },
+        },
+        "changes": {
+            "type": "array",
+            "items": {
+                "description": first_sentence(Change),
                 "type": "object",
-                "properties": link,
-                "required": needed(Link),
+                "properties": properties(Change),
+                "required": needed(Change),
+                "anyOf": [{"required": ["capacity"]}, {"required": ["counts"]}],
+                "dependencies": {"link": ["capacity"]},
                 "additionalProperties": False,
             },
-            "aqm": {"$ref": "#/definitions/aqm"},
+        },
+    }
+
+
+def schema() -> dict[str, Any]:
+    """Return the schema of today."""
+    known, dual = {entry: aqm_class(entry) for entry in AQMS}, laws_of_tc("dualpi2")
+    own = ("duration", "name", "link", "aqm", "flows", "changes")
+    of_family = {
+        key: {"description": f"Of a family: {said}.", "type": "string"}
+        for key, said in (("title", "what it is, in a line"), ("note", "what is to be said of it"))
+    }
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "A scenario, a network, or a family of traffic, of pi2_fluid",
+        "type": "object",
+        "properties": {key: {"$ref": f"#/definitions/{key}"} for key in own}
+        | {
+            "combine": properties(Network, {"nodes", "flows"})["combine"],
             "node": {
                 "type": "array",
                 "minItems": 1,
-                "items": {
-                    "description": first_sentence(Node),
-                    "type": "object",
-                    "properties": {
-                        "name": {"description": "What routes call it.", "type": "string"},
-                        "aqm": {"$ref": "#/definitions/aqm"},
-                    }
-                    | link,
-                    "required": ["name", "aqm", *needed(Link)],
-                    "additionalProperties": False,
-                },
+                "items": {"$ref": "#/definitions/node"},
             },
-            "flows": {
-                "type": "array",
-                "minItems": 1,
-                "items": {
-                    "description": first_sentence(Flows),
-                    "oneOf": [of_flows(kind) for kind in SENDERS],
-                },
-            },
-            "changes": {
-                "type": "array",
-                "items": {
-                    "description": first_sentence(Change),
-                    "type": "object",
-                    "properties": properties(Change),
-                    "required": needed(Change),
-                    "anyOf": [{"required": ["capacity"]}, {"required": ["counts"]}],
-                    "dependencies": {"link": ["capacity"]},
-                    "additionalProperties": False,
-                },
-            },
-        },
-        "required": ["flows"],
-        # One link, or several; a network has no schedule.
+            "cells": {"type": "array", "minItems": 1, "items": of_cell()},
+        }
+        | of_family,
+        # One link, or several; a network has no schedule; or cells, each with a link.
         "oneOf": [
-            {"required": ["link", "aqm", "duration"]},
-            {"required": ["node"]},
+            {"required": ["link", "aqm", "duration", "flows"]},
+            {"required": ["node", "flows"]},
+            {"required": ["cells"]},
         ],
         "dependencies": {
             "node": {"properties": {"link": False, "aqm": False}},
+            "cells": {"properties": dict.fromkeys(sorted({*own, "node"} - {"name"}), False)},
             "link": ["aqm"],
             "aqm": ["link"],
             "combine": ["node"],
             "changes": ["duration"],
-            "name": ["duration"],
+            "name": {"anyOf": [{"required": ["duration"]}, {"required": ["cells"]}]},
+            **{key: ["cells"] for key in of_family},
         },
         "additionalProperties": False,
         "definitions": {dimension: text_of(dimension) for dimension in DIMENSIONS}
+        | parts()
         | {
             "aqm": {"oneOf": [one for kind in known for one in of_queue(kind)]},
             "imposed_queue": {

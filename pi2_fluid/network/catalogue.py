@@ -122,13 +122,13 @@ def _text(folder: str, name: str) -> str:
 
 
 def schema_text() -> str:
-    """Return the JSON Schema of scenarios and networks as TOML, for editors.
+    """Return the JSON Schema of scenarios, networks and families as TOML, for editors.
 
     Examples
     --------
     >>> import json
     >>> sorted(json.loads(schema_text())["properties"])[:4]
-    ['aqm', 'changes', 'combine', 'duration']
+    ['aqm', 'cells', 'changes', 'combine']
     """
     path = files("pi2_fluid.network").joinpath("scenario.schema.json")
     return path.read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ import pi2_fluid as pf
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = [
     *(ROOT / "pi2_fluid/network/scenarios").glob("*.toml"),
+    *(ROOT / "pi2_fluid/network/families").glob("*.toml"),
     *(ROOT / "tests/data").glob("*.toml"),
 ]
 PAGES = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
@@ -144,12 +145,60 @@ def test_what_it_takes_is_read(validator, old, new) -> None:
 def test_everything_in_it_is_explained() -> None:
     """An editor shows a sentence for every key."""
     schema = write_schema.schema()
-    senders = schema["properties"]["flows"]["items"]["oneOf"]
-    tables = [*senders, *schema["definitions"]["aqm"]["oneOf"], schema["properties"]["link"]]
+    parts = schema["definitions"]
+    senders = parts["flows"]["items"]["oneOf"]
+    tables = [*senders, *parts["aqm"]["oneOf"], parts["link"], parts["node"]]
+    tables += [schema["properties"]["cells"]["items"]]
     dumb = {
         (table.get("title"), key)
         for table in tables
         for key, value in table["properties"].items()
-        if "description" not in value and "const" not in value
+        if value.keys().isdisjoint(("description", "const", "$ref"))
     }
     assert not dumb
+
+
+FAMILY = """
+title = "Mine"
+
+[[cells]]
+name = "download"
+duration = "20s"
+why = "One download."
+
+[cells.link]
+capacity = "20Mbit/s"
+
+[[cells.flows]]
+sender = "cubic"
+base_rtt = "40ms"
+"""
+
+
+def test_a_family_is_one_by_it(validator) -> None:
+    assert validator.is_valid(tomllib.loads(FAMILY))
+    assert validator.is_valid(tomllib.loads(pf.Traffic("home").to_toml()))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"Mine"', "3"),
+        ("title", "titles"),
+        ('name = "download"', ""),
+        ('duration = "20s"', ""),
+        ("why =", "because ="),
+        ('"One download."', "1"),
+        ("[cells.link]", "[cells.node]"),
+        ("[[cells.flows]]", "[[flows]]"),
+        ("[[cells]]", 'duration = "20s"\n[[cells]]'),
+        ("[[cells]]", 'link.capacity = "20Mbit/s"\naqm.kind = "pi2"\n[[cells]]'),
+        ('sender = "cubic"', 'sender = "cubik"'),
+    ],
+)
+def test_what_it_refuses_of_a_family_is_refused(validator, old, new) -> None:
+    text = FAMILY.replace(old, new, 1)
+    assert text != FAMILY
+    assert not validator.is_valid(tomllib.loads(text))
+    with pytest.raises((pf.ScenarioError, pf.QuantityError, pf.DomainError)):
+        pf.Traffic.from_toml(text)

@@ -11,7 +11,6 @@ from pi2_fluid.apps.cli.margin_tables import swing
 from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.pasting import in_shell
 from pi2_fluid.design.clocks import BY_CLOCK, least_of, said
-from pi2_fluid.design.costs import cost_of
 from pi2_fluid.laws.registry import kind_of
 
 if TYPE_CHECKING:
@@ -107,6 +106,8 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
     remedy = one.remedy
     grid.add_row("  to change", _options(remedy.text))
     if remedy.aqm is not None and remedy.margins is not None:
+        from pi2_fluid.design.costs import cost_of  # which help does without
+
         changed, least = remedy.aqm, least_of(remedy.margins, remedy.ack_margins)
         grid.add_row(
             "",

@@ -46,7 +46,7 @@ def scenarios(
 
 
 def schema() -> None:
-    """Print the JSON Schema of scenarios, by which editors complete and check them."""
+    """Print the JSON Schema of scenarios and families, by which editors complete and check them."""
     from pi2_fluid.network.catalogue import schema_text
 
     typer.echo(schema_text(), nl=False)
