@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, overload
 
 import numpy as np
 
@@ -29,7 +30,13 @@ from pi2_fluid.design.region import Region, stable_up_to, worst_margins
 from pi2_fluid.design.solving import Task, bound_of, solve
 from pi2_fluid.design.stepping import steps_of
 from pi2_fluid.engines.engine import Engine
-from pi2_fluid.errors import DomainError, UnsupportedError, renamed
+from pi2_fluid.errors import (
+    DomainError,
+    QuantityError,
+    UnsupportedError,
+    renamed,
+    show_value,
+)
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno
@@ -42,6 +49,12 @@ from pi2_fluid.network.network import refuse_several
 from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
+    from pi2_fluid.design.outcomes.recommendation import Recommendation
+    from pi2_fluid.design.outcomes.running import Client
+    from pi2_fluid.laws.aqm import Aqm
+    from pi2_fluid.network.scenario import Scenario
+    from pi2_fluid.network.traffic import Source
+    from pi2_fluid.tc import Qdisc
     from pi2_fluid.values import Quantity
 
 __all__ = ["VerificationInterrupted", "tune"]
@@ -49,14 +62,14 @@ __all__ = ["VerificationInterrupted", "tune"]
 _SETTLED: Final = 0.02
 
 
-@renamed(mode="update")
+@overload
 def tune(
     max_rtt: Quantity | None = None,
     *,
     max_base_rtt: Quantity | None = None,
     min_rtt: Quantity | None = None,
     senders: Sequence[Sender] = (Reno(),),
-    aqm: str | PiFamily = "pi2",
+    aqm: str | PiFamily | None = None,
     k: float | None = None,
     update_interval: Quantity | None = None,
     target: Quantity | None = None,
@@ -72,8 +85,62 @@ def tune(
     hz: int | None = 1000,
     verify: Engine | None = None,
     progress: Callable[[float, float], None] | None = None,
-) -> Design:
-    """Return the gains that respond best within margins, at every RTT and load of a region.
+) -> Design: ...
+@overload
+def tune(
+    *,
+    traffic: Source | Sequence[Source] | Mapping[str, Scenario],
+    aqm: str | PiFamily | None = None,
+    k: float | None = None,
+    update_interval: Quantity | None = None,
+    target: Quantity | None = None,
+    value: str = "balanced",
+    loss: float = 1.0,
+    floor_db: float = 0.0,
+    base: Aqm | Qdisc | None = None,
+    seeds: int | Sequence[int] = 24,
+    seconds: Quantity | None = None,
+    client: Client | None = None,
+    hz: int | None = 1000,
+    progress: Callable[[float, float], None] | None = None,
+) -> Recommendation: ...
+@renamed(mode="update")
+def tune(
+    max_rtt: Quantity | None = None,
+    *,
+    max_base_rtt: Quantity | None = None,
+    min_rtt: Quantity | None = None,
+    senders: Sequence[Sender] = (Reno(),),
+    aqm: str | PiFamily | None = None,
+    k: float | None = None,
+    update_interval: Quantity | None = None,
+    target: Quantity | None = None,
+    gain_margin_db: float = 6.0,
+    phase_margin_deg: float = 30.0,
+    modulus_margin: float = 0.0,
+    load: tuple[float, float] | None = None,
+    rate: Quantity | None = None,
+    flows: int | tuple[int, int | None] = (1, None),
+    max_window: float | None = None,
+    update: str = "sampled",
+    objective: str = "recovery",
+    traffic: Source | Sequence[Source] | Mapping[str, Scenario] | None = None,
+    value: str = "balanced",
+    loss: float = 1.0,
+    floor_db: float = 0.0,
+    base: Aqm | Qdisc | None = None,
+    seeds: int | Sequence[int] = 24,
+    seconds: Quantity | None = None,
+    client: Client | None = None,
+    hz: int | None = 1000,
+    verify: Engine | None = None,
+    progress: Callable[[float, float], None] | None = None,
+) -> Design | Recommendation:
+    """Return the gains that respond best within margins, or those that are better for people.
+
+    With a largest round-trip time: the gains that respond best within margins at every round-trip
+    time and load of a region, with a proof. With `traffic`: those that are better than what runs
+    for the people who send it, with the evidence of packets. Who sends decides which are.
 
     Parameters
     ----------
@@ -86,9 +153,10 @@ def tune(
     senders : sequence of Reno, CReno, Cubic or Scalable
         Each must have the margins on its own. Cubic is checked on a grid, not proved.
     aqm : {"pi2", "pi", "pie", "fq_pie", "coupled", "dualpi2"} or PiFamily
-        The kind of queue; or a queue itself, also of a law of one's own, whose target, update
-        interval and whatever else are kept, while alpha and beta are found. A law that is not of
-        this package is checked on a grid, not proved.
+        The kind of queue, by default "pi2", with `traffic` that of its cells; or a queue itself,
+        also of a law of one's own, whose target, update interval and whatever else are kept, while
+        alpha and beta are found. A law that is not of this package is checked on a grid, not
+        proved.
     k : float, optional
         Coupling factor of "coupled" and "dualpi2". By default 2, or the queue's own.
     update_interval : float or str, optional
@@ -120,6 +188,26 @@ def tune(
         "recovery": the smallest integral of the delay error after a step of load, capacity or RTT,
         T dp'/alpha, that is, the largest alpha/T. "bandwidth": nine tenths of that alpha with the
         largest beta. "gain": the default gains of the queue times the largest factor.
+    traffic : str, Path, Scenario, Traffic, or sequence or mapping of them
+        Who sends, as `Traffic` takes it: a word such as "home", or scenarios. Of the arguments
+        above `aqm`, `k`, `update_interval` and `target` go with it; the last two may be "free".
+        What is left out is as the queue comes.
+    value : {"delay", "balanced", "rate"}
+        What a hundredth of the capacity is worth: 2, 5 or 20 % of delay.
+    loss : float
+        Hundredths of the capacity: who certainly loses more in any cell is ruled out.
+    floor_db : float
+        The least gain margin to be kept (dB), by acknowledgements, in the cell and at the moment
+        with the largest windows. May be negative: beyond 0 dB packets break nothing at once.
+    base : Aqm or Qdisc, optional
+        What runs now, which candidates are compared with. By default the queues of the scenarios,
+        if they are of the kind asked for, else that kind as it comes.
+    seeds : int or sequence of int
+        The most of each candidate, 4 at least, in the order in which they are used.
+    seconds : float or str, optional
+        After which no round of runs begins (s). By default all that the evidence needs.
+    client : optional
+        A client of Dask, or an executor of `concurrent.futures`, whose workers run the cells.
     hz : int, optional
         The kernel's ticks per second (CONFIG_HZ), which PIE's timer counts: 100, 250, 300 or 1000.
         The gains of PIE are whole sixteenths of 1 Hz then, as tc takes them. None: of no kernel,
@@ -128,19 +216,22 @@ def tune(
         Also try steps of load and capacity at the corners of the region, as `verify` does: in the
         nonlinear fluid, ``Fluid()``, or packet by packet, ``Packets(seeds=5)`` (seconds).
     progress : callable, optional
-        Called as ``progress(done, total)`` while verifying, in cases.
+        Called as ``progress(done, total)`` while verifying, in cases; with `traffic` in runs, of
+        which the total is the most that there can be.
 
     Returns
     -------
-    Design
-        With alpha rounded down and beta rounded to five digits, or in whole steps of tc.
+    Design or Recommendation
+        A design with alpha rounded down and beta rounded to five digits, or in whole steps of tc;
+        with `traffic` a recommendation, which may be to keep what runs.
 
     Raises
     ------
     DomainError
         If the margins cannot be had: which condition binds, and what would help.
-    QuantityError, UnsupportedError
-        If an argument cannot be read; if sender and queue have no closed form to design with.
+    QuantityError, ScenarioError, UnsupportedError
+        If an argument cannot be read, or has no meaning beside another; if sender and queue have no
+        closed form to design with; if a cell of the traffic cannot be run.
 
     Notes
     -----
@@ -153,6 +244,18 @@ def tune(
     was asked for, those loops bind as well. A sender without such a loop is judged by rates alone,
     and ``guarantee_text`` says so.
 
+    With `traffic`, candidates are gains around the queue's own, as its kernel counts them. A
+    predictor keeps those that are calm (`Loop.delay_sd`), return to the target within 1.5 s and
+    keep `floor_db`, some at every beta. They race packet by packet with common random numbers, four
+    seeds a round, each cell n with the seeds plus n 2^32: the cost of a candidate is the mean over
+    cells of the log of the delay (99th percentile steady and after events, mean after them), less
+    `value` times the rate. Whoever certainly loses more than `loss` in any cell is ruled out before
+    costs are compared; the leader and those that may still be better go on, until no other can be
+    better by more than 2 % with 95 %. Of equal arguments the answer is the same to the last byte,
+    unless `seconds` cut it short. On Ctrl-C what is known so far is the
+    ``recommendation`` of `TuningInterrupted`. The notes of `Race` in
+    `design/outcomes/racing.py` say why the error rate holds.
+
     Source: PI2 paper (CoNEXT'16), equations (4) and (29)-(37); RFC 9332, Appendix A.1, for T.
 
     Examples
@@ -164,6 +267,52 @@ def tune(
     >>> design.span
     'paths up to 84 ms + 16 ms target = 100 ms round trip'
     """
+    if traffic is not None:
+        given: dict[str, object] = {
+            "max_rtt": max_rtt,
+            "max_base_rtt": max_base_rtt,
+            "min_rtt": min_rtt,
+            "senders": senders,
+            "gain_margin_db": gain_margin_db,
+            "phase_margin_deg": phase_margin_deg,
+            "modulus_margin": modulus_margin,
+            "load": load,
+            "rate": rate,
+            "flows": flows,
+            "max_window": max_window,
+            "update": update,
+            "objective": objective,
+            "verify": verify,
+        }
+        _refuse_beside(given, "goes with a largest round-trip time, not with traffic")
+        from pi2_fluid.design.outcomes.recommending import recommend  # packets are not needed else
+        from pi2_fluid.design.outcomes.wishes import read_wishes
+
+        wishes = read_wishes(
+            traffic,
+            aqm,
+            k=k,
+            hz=hz,
+            value=value,
+            loss=loss,
+            floor_db=floor_db,
+            target=target,
+            update_interval=update_interval,
+            seeds=seeds,
+            seconds=seconds,
+            base=base,
+        )
+        return recommend(wishes, tune, client, progress)
+    wanted: dict[str, object] = {
+        "value": value,
+        "loss": loss,
+        "floor_db": floor_db,
+        "base": base,
+        "seeds": seeds,
+        "seconds": seconds,
+        "client": client,
+    }
+    _refuse_beside(wanted, "goes with traffic, which is not given")
     refuse_several(
         max_rtt,
         "a queue is tuned by itself",
@@ -177,7 +326,7 @@ def tune(
 
         require_verifier(verify, "verify")
     asked = read_asked(gain_margin_db, phase_margin_deg, modulus_margin)
-    queue = read_queue(aqm, k)
+    queue = read_queue("pi2" if aqm is None else aqm, k)
     spans = read_spans(max_rtt, max_base_rtt, min_rtt, target, queue)
     template = make_template(queue, spans, update_interval, objective)
     long_flows = LongFlows(rate=rate, flows=flows, max_window=max_window)
@@ -189,6 +338,15 @@ def tune(
     design = _describe(task, law, proof, spans, queue.tc, hz)
     design = replace(design, installed=_install(design, region, proof))
     return design if verify is None else _verified(design, verify, progress)
+
+
+def _refuse_beside(given: Mapping[str, object], why: str) -> None:
+    """Refuse arguments that are given and have no meaning here."""
+    known = inspect.signature(tune).parameters
+    for name, value in given.items():
+        usual = known[name].default
+        if value is not usual and not (isinstance(value, type(usual)) and value == usual):
+            raise QuantityError(f"{name} = {show_value(value)} {why}: leave it out.")
 
 
 def _describe(

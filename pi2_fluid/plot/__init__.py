@@ -1,7 +1,7 @@
 """Drawing. Takes arrays, returns the artists, never shows a window."""
 
 from pi2_fluid.plot.coexistence import draw_rate_ratio
-from pi2_fluid.plot.designs import draw_trade_off
+from pi2_fluid.plot.designs import draw_outcomes, draw_trade_off
 from pi2_fluid.plot.explorer import LoopCurves, LoopPicture
 from pi2_fluid.plot.loops import (
     draw_bode,
@@ -40,6 +40,7 @@ __all__ = [
     "draw_margin_map",
     "draw_margin_maps",
     "draw_nyquist",
+    "draw_outcomes",
     "draw_rate_ratio",
     "draw_runs",
     "draw_trade_off",

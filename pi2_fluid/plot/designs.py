@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["draw_trade_off"]
+__all__ = ["draw_outcomes", "draw_trade_off"]
 
 # Shapes as well as colours, so that a picture in grey can be read.
 _MARKERS: Final = "osD^vP"
@@ -55,4 +55,50 @@ def draw_trade_off(
     ax.set(xlabel="smallest phase margin [deg]", ylabel="integral gain alpha/T [1/s²]")
     ax.grid(visible=True, which="both", alpha=0.25)
     ax.legend(loc="upper right")
+    return artists
+
+
+def draw_outcomes(
+    ax: Axes,
+    rate: Sequence[float],
+    delay: Sequence[float],
+    names: Sequence[str],
+    roles: Sequence[str],
+    when: str,
+) -> list[Artist]:
+    """Draw candidates by what they cost in rate and in delay; returns the artists.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    rate, delay : sequence of float
+        Against what runs now: points of the capacity, percent of the 99th percentile.
+    names, roles : sequence of str
+        What each candidate is called, and what it is; one with a role is named.
+    when : str
+        Of which part of the runs the delay is.
+    """
+    plain = [i for i, role in enumerate(roles) if role in ("", "loses rate")]
+    artists: list[Artist] = [
+        *ax.plot(
+            [rate[i] for i in plain],
+            [delay[i] for i in plain],
+            linestyle="",
+            marker=".",
+            color="0.55",
+            label="other candidates",
+        )
+    ]
+    named = [i for i in range(len(roles)) if i not in plain]
+    for place, i in enumerate(named):
+        color, marker = COLORS[place % len(COLORS)], _MARKERS[place % len(_MARKERS)]
+        label = f"{names[i]}: {roles[i]}"
+        artists += ax.plot(
+            [rate[i]], [delay[i]], linestyle="", marker=marker, color=color, label=label
+        )
+    ax.axhline(0.0, color="0.8", linewidth=0.8, zorder=0)
+    ax.axvline(0.0, color="0.8", linewidth=0.8, zorder=0)
+    ax.set(xlabel="rate gained [points]", ylabel=f"99th percentile of the delay, {when} [%]")
+    ax.grid(visible=True, alpha=0.25)
+    ax.legend(loc="best")
     return artists

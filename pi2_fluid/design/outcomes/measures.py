@@ -1,0 +1,156 @@
+"""What people feel of a run: delays, rates and losses of each seed, from the run's Dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.results.delays import delay_quantiles
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pi2_fluid.values import BoolArray, FloatArray
+
+__all__ = ["BIN", "MEASURES", "Measure", "Stretch", "measure"]
+
+#: Rows of a run (s), by which sd, peak and rate are measured.
+BIN: Final = 0.02
+_HIGH: Final = 0.99
+_SMALL: Final = 100  # segments, below which a transfer is one that somebody waits for
+_DROPS: Final = ("drop_aqm", "drop_full", "drop_overload")
+
+#: From when to when (s).
+Stretch = tuple[float, float]
+
+
+class Measure(NamedTuple):
+    """Its unit, how two queues are compared by it, and what it is."""
+
+    unit: str
+    compared: str
+    """"ratio" or "difference"."""
+    text: str
+
+
+#: What is measured, in the order of the tables.
+MEASURES: Final = {
+    "p99": Measure("s", "ratio", "99th percentile of the packets' delay, steady"),
+    "p99_after": Measure("s", "ratio", "99th percentile of the packets' delay after events"),
+    "mean_after": Measure("s", "ratio", "mean queue delay after events"),
+    "peak_after": Measure("s", "ratio", "largest queue delay of 20 ms after events"),
+    "sd": Measure("s", "ratio", "standard deviation of the queue delay, steady"),
+    "rate": Measure("1", "difference", "part of the capacity that is used, steady"),
+    "rate_after": Measure("1", "difference", "part of the capacity that is used after events"),
+    "rate_measured": Measure("1", "difference", "the same, steady and after events"),
+    "l4s_p99": Measure("s", "ratio", "99th percentile of the L4S packets' delay, steady"),
+    "completion": Measure("s", "ratio", "median time of transfers of less than 100 segments"),
+    "loss": Measure("1", "difference", "part of the packets that are lost, in the whole run"),
+}
+
+
+def measure(
+    runs: xarray.Dataset,
+    scenario: Scenario,
+    steady: Stretch | None,
+    after: Sequence[Stretch],
+) -> FloatArray:
+    """Return every measure of every seed, NaN where there is none.
+
+    Delays are those of Classic packets, or of L4S packets where there are no others.
+
+    Parameters
+    ----------
+    runs : Dataset
+        Of packets, of any engine that counts them.
+    scenario : Scenario
+        What was run.
+    steady : (float, float), optional
+        When nothing happens (s); None: the steady measures are NaN.
+    after : sequence of (float, float)
+        What follows each event (s); none: the measures after events are NaN.
+
+    Returns
+    -------
+    array (measures, seeds)
+        In the order of `MEASURES`.
+    """
+    bins = _Bins(runs, scenario)
+    found = dict.fromkeys(MEASURES, np.full(runs.sizes["seed"], np.nan))
+    looked_at = [*([] if steady is None else [steady]), *after]
+    found["rate_measured"] = bins.used(bins.within(looked_at))
+    if steady is not None:
+        calm = bins.within([steady])
+        found["p99"] = bins.quantile([steady], bins.own)
+        found["sd"] = bins.delay[:, calm].std(axis=1)
+        found["rate"] = bins.used(calm)
+        if bins.scalable.any():
+            found["l4s_p99"] = bins.quantile([steady], bins.scalable)
+    if after:
+        disturbed = bins.within(after)
+        found["p99_after"] = bins.quantile(after, bins.own)
+        found["mean_after"] = bins.delay[:, disturbed].mean(axis=1)
+        found["peak_after"] = bins.delay[:, disturbed].max(axis=1)
+        found["rate_after"] = bins.used(disturbed)
+    if "transfer_size" in runs:
+        found["completion"] = _completion(runs, min(begin for begin, _ in looked_at))
+    count = runs["count"].sum("flows")
+    lost = count.sel(cause=list(_DROPS)).sum("cause").to_numpy()
+    found["loss"] = lost / np.maximum(count.sel(cause="sent").to_numpy(), 1)
+    return np.array([found[name] for name in MEASURES])
+
+
+class _Bins:
+    """The rows of some runs of one link, and the histograms of their delays."""
+
+    def __init__(self, runs: xarray.Dataset, scenario: Scenario) -> None:
+        self.width = runs["bin"].to_numpy()
+        self.middle = runs["time"].to_numpy() - 0.5 * self.width
+        self.block = runs["block_start"].to_numpy(), runs["block"].to_numpy()
+        self.histogram = runs["delay_histogram"].to_numpy()  # seed, block, flows, delay
+        self.edges = runs["delay"].to_numpy(), runs["delay_end"].to_numpy()
+        self.scalable: BoolArray = np.array([f.sender.signal == "scalable" for f in scenario.flows])
+        #: Whose delays are measured.
+        self.own = self.scalable if self.scalable.all() else ~self.scalable
+        delay: Any = runs["queue_delay"]
+        if "band" in delay.dims:
+            delay = delay.isel(band=int(self.scalable.all()))
+        self.delay: FloatArray = delay.to_numpy()
+        carried = runs["throughput"].to_numpy().sum(axis=-1)
+        capacity = runs["capacity"].to_numpy()
+        self.part: FloatArray = carried / np.maximum(capacity, 1.0)
+
+    def within(self, stretches: Sequence[Stretch]) -> BoolArray:
+        """Return which rows have their middle in one of some stretches."""
+        each = [(self.middle > begin) & (self.middle < end) for begin, end in stretches]
+        found: BoolArray = np.any(each, axis=0)
+        return found
+
+    def used(self, chosen: BoolArray) -> FloatArray:
+        """Return which part of the capacity is used, each second counted alike."""
+        found: FloatArray = np.average(self.part[:, chosen], axis=1, weights=self.width[chosen])
+        return found
+
+    def quantile(self, stretches: Sequence[Stretch], flows: BoolArray) -> FloatArray:
+        """Return the 99th percentile of the delay of the packets of some classes."""
+        middle = 0.5 * (self.block[0] + self.block[1])
+        each = [(middle > begin) & (middle < end) for begin, end in stretches]
+        counts = self.histogram[:, np.any(each, axis=0)][:, :, flows].sum(axis=(1, 2))
+        found = delay_quantiles(counts, *self.edges, [_HIGH])[:, 0]
+        return np.where(counts.sum(axis=1) > 0, found, np.nan)
+
+
+def _completion(runs: xarray.Dataset, begin: float) -> FloatArray:
+    """Return the median time of small transfers, those that were not finished being the longest."""
+    size, started = runs["transfer_size"].to_numpy(), runs["transfer_start"].to_numpy()
+    took = runs["transfer_time"].to_numpy()
+    waited = np.where(np.isnan(took), np.inf, took)
+    found = np.full(size.shape[0], np.nan)
+    for seed, chosen in enumerate((size > 0) & (size < _SMALL) & (started >= begin)):
+        if chosen.any():
+            middle = float(np.median(waited[seed, chosen]))
+            found[seed] = middle if np.isfinite(middle) else np.nan
+    return found
