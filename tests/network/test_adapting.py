@@ -314,6 +314,11 @@ class TestNumbers:
         assert family == pf.Traffic("link", rate="50Mbit/s")
         assert family.name == "link"
 
+    @pytest.mark.parametrize("long", [(1, 4), (1, 16), (4, 20)])
+    def test_any_link_has_what_was_asked_for_and_no_more(self, long: tuple[int, int]) -> None:
+        spans = [cell.long_flows for cell in pf.Traffic(long=long).cells]
+        assert (min(low for low, _ in spans), max(high for _, high in spans)) == long
+
     def test_nothing_at_all_is_no_family(self) -> None:
         with refused(pf.ScenarioError, "traffic = None is no family"):
             pf.Traffic()
