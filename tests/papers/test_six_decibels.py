@@ -62,3 +62,17 @@ def test_packets_lie_above_their_line_and_are_least_near_its_least() -> None:
         assert line[best] < 1.1 * min(line.values())
         for beta in at_target:
             assert 1.0 < np.mean(by_beta[beta]) / line[beta] < 1.25
+
+
+def test_the_page_of_outcomes_says_how_flat_the_least_is() -> None:
+    """12/643 is 26, 9 and 1 % above it, and 1.5 times too much or too little beta 3 to 12 %."""
+    design, off = [], []
+    for rtt in ours.CURVES:
+        found = ours.least(rtt, ours.ALPHA)
+        betas = np.array([643.0, found["beta_256"] / 1.5, found["beta_256"] * 1.5])
+        spreads = np.asarray(ours.loop_of(rtt, ours.queue(ours.ALPHA, betas)).delay_sd("20ms"))
+        design.append(spreads[0] / found["delay_sd_s"] - 1.0)
+        off += list(spreads[1:] / found["delay_sd_s"] - 1.0)
+        assert 0.28 < found["beta_256"] / 256 * rtt < 0.35
+    assert design == pytest.approx([0.26, 0.09, 0.01], abs=0.005)
+    assert 0.03 < min(off) < max(off) < 0.12

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 
+import measure_windows
 import numpy as np
 import pytest
 import write_gallery
@@ -13,6 +14,7 @@ import pi2_fluid as pf
 from pi2_fluid.papers.ours import designed_gains
 from pi2_fluid.papers.ours import what_gains_buy as ours
 
+PAGE = (write_gallery.ROOT / "docs/outcomes.md").read_text(encoding="utf-8")
 FEW = [name for name, cell in ours.CELLS.items() if cell.regime == "few"]
 
 
@@ -87,3 +89,37 @@ def test_of_the_sets_with_short_flows_each_loses_rate(name: str) -> None:
     found = recorded("_cells")
     assert found[name, "41", "1200", "0.015"]["rate_high_points"] < 0.0
     assert found[name, "12", "643", "0.015"]["rate_low_points"] > 0.0
+
+
+def told(row: dict[str, float], name: str, unit: str, digits: int) -> str:
+    """Return what the page has of a number with its interval, ratios in per cent."""
+    middle, low, high = (row[f"{name}{part}{unit}"] for part in ("", "_low", "_high"))
+    if not unit:
+        middle, low, high = (100.0 * (value - 1.0) for value in (middle, low, high))
+    return f"{middle:+.{digits}f} ± {(high - low) / 2:.{digits}f}"
+
+
+@pytest.mark.parametrize("queue", [queue for queue in ours.QUEUES if queue != ours.BASE])
+def test_the_page_has_what_was_recorded(queue: ours.Queue) -> None:
+    found = recorded()
+    key = (str(queue.alpha), str(queue.beta), f"{queue.target:g}")
+    many, few = found["many", *key], found["few", *key]
+    cells = [
+        queue.label,
+        told(many, "steady_ratio", "", 1),
+        told(many, "delay_ratio", "", 1),
+        told(many, "rate", "_points", 2),
+        told(few, "delay_ratio", "", 1),
+        told(few, "rate", "_points", 1),
+    ]
+    assert f"| {' | '.join(cells)} |".replace("-", "\N{MINUS SIGN}") in PAGE
+
+
+def test_the_page_has_every_window_that_is_measured() -> None:
+    for cell in measure_windows.cells():
+        assert f"| {measure_windows.label_of(cell)} | " in PAGE
+
+
+@pytest.mark.slow
+def test_a_row_of_windows_is_measured_again() -> None:
+    assert measure_windows.row_of(measure_windows.cells()[-1], 16) in PAGE
