@@ -11,6 +11,8 @@ from pathlib import Path
 
 # Small matrices on every core at once: threads of the linear algebra would only wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# What JAX compiles is run a few times here: to make it fast takes longer than it saves.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import numpy as np
 import pytest
@@ -32,11 +34,14 @@ SHARING = {
     "test_fluid_contract",
     "test_fluid_figures",
     "test_fluid_gradient",
+    "test_gallery_pages",
     "test_maps",
     "test_packet_figures",
     "test_tune",
     "test_verification",
 }
+#: Files that look at what those of another need, too.
+BESIDE = {"test_echo_modes": "test_gallery_pages"}
 
 
 # What is imported and collected stays: garbage is looked for only in what tests leave behind.
@@ -51,8 +56,9 @@ def pytest_collection_finish():
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path.stem in SHARING:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        group = BESIDE.get(item.path.stem, item.path.stem)
+        if group in SHARING:
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 def read_table(name):
