@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from quick_figures import quick_figure
 
-import pi2_fluid as pf
 from pi2_fluid.papers.ours import echo_modes
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +22,7 @@ Table = Callable[[str], list[dict[str, Any]]]
 @pytest.fixture(scope="module")
 def table() -> Table:
     """Return the curves of a table by its name, every column as long as the longest."""
-    tables = pf.figure("ours:echo_modes").measured.tables
+    tables = quick_figure("ours:echo_modes").measured.tables
 
     def read(name: str) -> list[dict[str, Any]]:
         return [
