@@ -105,7 +105,12 @@ def solve(task: Task) -> tuple[PiFamily, Guarantee]:
     plants = Binding(task.region.corners(task.template))
     law = _with(task, task.interval, (float(task.template.alpha), float(task.template.beta)))
     for _ in range(_ROUNDS):
-        law, worst, more = _binding(task, plants)
+        try:
+            law, worst, more = _binding(task, plants)
+        except DomainError as error:
+            if not np.any(plants.rates.kappa > 0.0):
+                raise
+            return _tried(task, law, error)  # a curve is one side of what such a loop allows
         if worst is None or more is None:
             return _tried(task, law)
         proof = guarantee(task.region, law, worst, task.update)
@@ -147,13 +152,13 @@ def _in_whole_steps(task: Task, law: PiFamily) -> bool:
     return abs(parts - round(parts)) < 1e-9 * parts
 
 
-def _tried(task: Task, law: PiFamily) -> tuple[PiFamily, Guarantee]:
+def _tried(task: Task, law: PiFamily, why: DomainError | None = None) -> tuple[PiFamily, Guarantee]:
     """The largest alpha that holds in the whole region, from gains near it on.
 
     Raises
     ------
     DomainError
-        If there is none.
+        If there is none: `why`, if curves have said something.
     """
     interval = float(law.update_interval)
 
@@ -167,7 +172,7 @@ def _tried(task: Task, law: PiFamily) -> tuple[PiFamily, Guarantee]:
 
     found = largest_that_holds(holds, float(law.alpha), float(law.beta))
     if found is None:
-        raise _out_of_reach(task)
+        raise why or _out_of_reach(task)
     alpha, beta = _round_down(found[0]), float(f"{found[1]:.{_DIGITS}g}")
     law = _with(task, interval, (alpha, beta))
     proof = guarantee(task.region, law, worst_margins(task.region, law, task.update), task.update)

@@ -15,7 +15,9 @@ __all__ = ["largest_that_holds"]
 
 #: Of the beta to begin with.
 _BETAS: Final = (1.0, 0.5, 0.25, 0.125)
-#: From the best of these on, as far as alpha grows.
+#: Where none of these has an alpha, of both gains.
+_LOWER: Final = tuple(4.0**-power for power in range(2, 8))
+#: From the best on, as far as alpha grows.
 _PACES: Final = (2.0, 2.0**0.5, 2.0**0.25)
 _STEP: Final = 4.0
 _DOWN: Final = 8  # steps of alpha until there is none
@@ -43,6 +45,10 @@ def largest_that_holds(holds: Holds, alpha: float, beta: float) -> tuple[float, 
         found = _largest(holds, low or alpha, part * beta, 0 if low else _DOWN)
         if found[0] > low:
             (low, high), best = found, part * beta
+    for part in _LOWER:
+        if low > 0.0:
+            break
+        (low, high), best = _largest(holds, part * alpha, part * beta, _DOWN), part * beta
     if low == 0.0:
         return None
     for pace in _PACES:

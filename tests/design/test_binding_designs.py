@@ -177,3 +177,20 @@ def test_what_binds_where_a_margin_falls_at_once():
     assert bound_by(asked, far, lambda alpha, beta: far, whole=False) == ""
     near = far | {"acks": margins(6.04, 40.0)}
     assert bound_by(asked, near, with_more, whole=False) == "gain margin by acknowledgements"
+
+
+@pytest.mark.slow
+def test_what_one_curve_refuses_is_tried_before_it_is_refused():
+    """A curve said that Cubic cannot have 30 degrees at 22 ms, with any gains."""
+    asked = {"gain_margin_db": 6.0, "phase_margin_deg": 30.0}
+    given = {"aqm": "pie", "update": "delayed", "update_interval": 0.13}
+    design = pf.tune(0.37, senders=(pf.Cubic(),), **given, **asked)
+    assert design.bound == "phase margin by acknowledgements"
+    assert 0.0 <= spare(design, asked) < 0.1
+    assert design.alpha > 1e-3 * 0.99
+
+
+def test_gains_far_below_are_found():
+    assert largest_that_holds(lambda a, b: a < 1e-7 and b < 1e-3, 0.3, 3.0)[0] == pytest.approx(
+        1e-7, rel=0.05
+    )
