@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pi2_fluid.deployment.verdicts import Case, Checked, Verdict
     from pi2_fluid.loop import Margins
 
-__all__ = ["print_checked"]
+__all__ = ["name_of", "print_checked"]
 
 _STYLES: Final = {"stable": "green", "unstable": "bold red", "undecided": "yellow"}
 #: What is to be said of a kernel: a keyword in Python, an option here.
@@ -71,7 +71,7 @@ def print_checked(found: Checked, who: str) -> None:
 
 def _print_block(console: Console, group: list[Verdict], who: str) -> None:
     one = group[0]
-    console.print(", ".join(_name(alike) for alike in group[:_NAMED]), end="")
+    console.print(", ".join(name_of(alike) for alike in group[:_NAMED]), end="")
     console.print(f", and {len(group) - _NAMED} alike" if len(group) > _NAMED else "")
     grid = make_grid("left", "left")
     if one.cases:
@@ -193,7 +193,8 @@ def _limit_of_case(case: Case, one: Verdict) -> str:
     return f"limit {_ms(case.stable_up_to)}"
 
 
-def _name(one: Verdict) -> str:
+def name_of(one: Verdict) -> str:
+    """Return a queue with its handle, its device and its place."""
     queue = one.qdisc
     where = "root" if queue.parent in (None, "root") else f"parent {queue.parent}"
     if queue.of_freebsd:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.betterment import find_better, print_better, to_dict
 from pi2_fluid.apps.cli.checked import print_checked
+from pi2_fluid.apps.cli.families import load_traffic
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, print_json, tell
 from pi2_fluid.apps.cli.reading import read_shown
@@ -97,6 +99,16 @@ def check(
             " queues are judged together, too.",
         ),
     ] = None,
+    traffic: Annotated[
+        list[str] | None,
+        option(
+            "WORD|FILE",
+            "Who sends, as `tune` takes it: also says whether another queue would be better for"
+            " them, by how much, or to leave it. May be given again, for scenarios.",
+            None,
+            "--traffic",
+        ),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Say of queues that tc shows, or is to make, whether they are stable, and what would help."""
@@ -109,6 +121,7 @@ def check(
     if hz is not None and not (hz.isascii() and hz.isdigit() and len(hz) <= len("1000")):
         raise QuantityError(f"--hz {show_value(hz)} is no whole number: give the kernel's, as 250.")
     shown = read_shown(text)
+    family = None if traffic is None else load_traffic(traffic, rate)
 
     from pi2_fluid.deployment.checking import check as judge
     from pi2_fluid.deployment.remedies import is_enough
@@ -129,6 +142,9 @@ def check(
     )
     if any(not is_enough(one.margins, one.ack_margins) and not one.cases for one in found):
         tell("searching for gains with more margin")
+    if not as_json:
+        print_checked(found, " or ".join(who))
+    better = [] if family is None else find_better(found, family)
     if as_json:
         print_json(
             {
@@ -138,10 +154,14 @@ def check(
                 "others": [one._asdict() for one in found.others],
                 "path": None if found.path is None else _path_to_dict(found.path),
                 "read": found.form,
+                "traffic": None if family is None else [to_dict(one) for one in better],
             }
         )
-    else:
-        print_checked(found, " or ".join(who))
+    elif family is not None:
+        print_better(better, family)
+    if any(one.interrupted for one in better):
+        typer.echo("interrupted: the table has what was known by then", err=True)
+        raise typer.Exit(codes.INTERRUPTED)
     raise typer.Exit(codes.OF_VERDICT[found.verdict])
 
 
@@ -233,6 +253,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "tc qdisc show | pi2-fluid check - --rate 5.5Mbit/s --flows 1:20\n\n"
             "tc qdisc show | pi2-fluid check - --network home.toml\n\n"
             'pi2-fluid check "tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms"\n\n'
+            "tc qdisc show | pi2-fluid check - --traffic home\n\n"
             "ipfw sched show | pi2-fluid check -\n\n"
             "What tc does not show is not assumed: PIE is judged for each CONFIG_HZ, and each"
             " kernel, that can have shown it, and undecided where they differ.\n\n"
@@ -253,7 +274,9 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " shown, bottlenecks, verdict, of which model, margins of all together, each: those"
             " of each queue while the others stay as they are, factor of alpha and beta that"
             " leaves 6 dB and 30 deg, p and rtt of each class, notes), read (what was found in"
-            " the text; empty of one output that names its devices). What is infinite is the"
+            " the text; empty of one output that names its devices), traffic (null without"
+            " --traffic: of each queue name, text, tc, why_not, and the recommendation of `tune`)."
+            " What is infinite is the"
             ' text "inf" or "-inf".\n\n'
             "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided, also where a queue"
             " could not be read or judged, or there is none with a loop; 2 if nothing can be read."

@@ -1,31 +1,30 @@
-"""Designs: `pi2-fluid tune`."""
+"""Queues that are to run: `pi2-fluid tune`, by margins or by what people feel."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.designed import draw_design, print_design
 from pi2_fluid.apps.cli.engines import make_engines
+from pi2_fluid.apps.cli.families import L4sShare, LongCounts, PathTimes, load_traffic
 from pi2_fluid.apps.cli.files import PICTURES, check_path
 from pi2_fluid.apps.cli.options import option
-from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
+from pi2_fluid.apps.cli.output import JsonFlag, Progress, print_json
 from pi2_fluid.apps.cli.parameters import declared
-from pi2_fluid.apps.cli.pasting import in_shell, line_of, why_no_line
+from pi2_fluid.apps.cli.pasting import line_of, why_no_line
+from pi2_fluid.apps.cli.recommended import recommend_at_shell
 from pi2_fluid.apps.cli.senders import NAMES, read_flows, read_senders
 from pi2_fluid.apps.cli.wording import for_shell, in_words_of_shell
 from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.laws.registry import DESIGNED, kind_of
+from pi2_fluid.laws.registry import DESIGNED
 
 if TYPE_CHECKING:
-    import xarray
-    from rich.console import Console
-
-    from pi2_fluid.design.design import Design, Installed
+    from pi2_fluid.design.design import Design
 
 __all__ = ["COMMANDS", "tune"]
 
@@ -41,10 +40,78 @@ _OPTIONS: Final = {
     "phase_margin_deg": "--phase-margin",
     "senders": "--sender",
 }
-_WIDEST: Final = 8
+#: Options that say who sends; those that go with them; and those that go with a largest RTT.
+_WHO: Final = ("traffic", "rtt", "long", "l4s")
+_BESIDE_WHO: Final = ("more", "value", "loss", "floor", "seeds", "seconds", "base", "confirm")
+_OF_MARGINS: Final = (
+    *("max_rtt", "max_base_rtt", "min_rtt", "sender", "flows", "max_window", "load", "objective"),
+    *("gain_margin", "phase_margin", "modulus_margin", "update", "verify"),
+)
 
 
 def tune(
+    context: typer.Context,
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE]...", help="More files of --traffic, as a shell makes of *.toml."
+        ),
+    ] = None,
+    traffic: Annotated[
+        list[str] | None,
+        option(
+            "WORD|FILE",
+            "Who sends: home, another word of `pi2-fluid traffic`, a family's file, or scenarios.",
+            "Traffic",
+            "--traffic",
+        ),
+    ] = None,
+    rtt: PathTimes = None,
+    long: LongCounts = None,
+    l4s: L4sShare = None,
+    value: Annotated[
+        str,
+        option(
+            "NAME",
+            "What a hundredth of the rate is worth: delay, 2 % of the delay; balanced, 5 %; rate,"
+            " 20 %.",
+            "Traffic",
+        ),
+    ] = "balanced",
+    loss: Annotated[
+        str,
+        option(
+            "NUMBER",
+            "Hundredths of the rate: what certainly loses more in any cell is out.",
+            "Traffic",
+        ),
+    ] = "1",
+    floor: Annotated[
+        str,
+        option(
+            "DB", "The least gain margin where windows are largest, by acknowledgements.", "Traffic"
+        ),
+    ] = "0dB",
+    seeds: Annotated[
+        str, option("NUMBER|LIST", "The most runs of each candidate and cell.", "Traffic")
+    ] = "24",
+    seconds: Annotated[
+        str | None,
+        option("TIME", "After which no more runs begin. Default as the evidence needs.", "Traffic"),
+    ] = None,
+    base: Annotated[
+        str | None,
+        option(
+            "LINE",
+            "What runs now, as tc is asked for it or shows it. Default what scenarios have, else"
+            " the queue's defaults.",
+            "Traffic",
+        ),
+    ] = None,
+    confirm: Annotated[
+        str | None,
+        option("ENGINE", "Also measure the answer by another engine: linux:seeds=8.", "Traffic"),
+    ] = None,
     max_rtt: Annotated[
         str | None,
         option("TIME", "Largest round-trip time, the target delay included: 100ms.", "Region"),
@@ -68,7 +135,10 @@ def tune(
     rate: Annotated[
         str | None,
         option(
-            "RATE", "Of the link, as 10Mbit/s: for the loads of flows that fit on it.", "Region"
+            "RATE",
+            "Of the link, as 10Mbit/s: for the loads of flows that fit on it; of every cell of"
+            " traffic.",
+            "Region",
         ),
     ] = None,
     flows: Annotated[
@@ -87,7 +157,14 @@ def tune(
         str | None,
         option("LOW,HIGH", "Instead, the range of p', the load of each sender: 0.01,1.", "Region"),
     ] = None,
-    aqm: Annotated[str, option("NAME", f"Which queue: {', '.join(DESIGNED)}.", "Queue")] = "pi2",
+    aqm: Annotated[
+        str | None,
+        option(
+            "NAME",
+            f"Which queue: {', '.join(DESIGNED)}. Default pi2, of traffic that of its scenarios.",
+            "Queue",
+        ),
+    ] = None,
     k: Annotated[
         str | None,
         option(
@@ -102,7 +179,8 @@ def tune(
         option(
             "TIME",
             "Time between updates. Default a sixth of the largest RTT, or longer where tc takes no"
-            " gains for that; for pie and fq_pie what the kernel's timer holds.",
+            " gains for that; for pie and fq_pie what the kernel's timer holds. Of traffic the"
+            " queue's own; free: to be chosen.",
             "Queue",
         ),
     ] = None,
@@ -122,7 +200,7 @@ def tune(
             declared(
                 "target",
                 "Queue delay aimed at. Default {default} (fq_pie as pie), or a sixth of the largest"
-                " RTT, whichever is less.",
+                " RTT, whichever is less. Of traffic the queue's own; free: to be chosen.",
             ),
             "Queue",
         ),
@@ -165,12 +243,37 @@ def tune(
     ] = None,
     plot: Annotated[
         Path | None,
-        option("FILE", "Draw response against robustness, as .png, .svg or .pdf.", "Output"),
+        option(
+            "FILE",
+            "Draw response against robustness, of traffic delay against rate: .png, .svg or .pdf.",
+            "Output",
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Find alpha, beta and T for a largest round-trip time, with margins at every RTT and load."""
+    """Find alpha, beta and T: for who sends, by what people feel; or for a largest RTT, by margins.
+
+    With --traffic, or the rate, round-trip times and numbers of long flows of a link, candidates
+    are run packet by packet, and the answer may be to keep what runs. With a largest round-trip
+    time gains keep margins at every RTT and load, with a proof, whatever that costs.
+    """
     check_path(plot, PICTURES, "--plot")
+    if _is_by_traffic(context):
+        family = load_traffic([*(traffic or ()), *(more or ())], rate, rtt, long, l4s)
+        wishes = {"aqm": aqm, "k": k, "target": target, "update_interval": update_interval,
+                  "value": value, "loss": loss, "seconds": seconds}  # fmt: skip
+        recommend_at_shell(
+            family,
+            wishes,
+            hz=_read_hz(hz),
+            floor=floor,
+            seeds=seeds,
+            base=base,
+            confirm=confirm,
+            plot=plot,
+            as_json=as_json,
+        )
+        return
     who = read_senders(sender)
     verifier = None if verify is None else make_engines([verify], {}, "--verify")[0]
 
@@ -196,7 +299,7 @@ def tune(
                 max_base_rtt=max_base_rtt,
                 min_rtt=min_rtt,
                 senders=list(who.values()),
-                aqm=aqm,
+                aqm=aqm or "pi2",
                 update_interval=update_interval,
                 target=target,
                 update=update,
@@ -208,14 +311,14 @@ def tune(
         except VerificationInterrupted as interruption:
             design, interrupted = interruption.design, True
     if plot is not None:
-        _draw(design, plot)
+        draw_design(design, plot)
     if as_json:
         data = design.to_dict()
         alternatives = data.pop("alternatives")
         tc = {"tc": line_of(design), "why_no_tc": _why_not(design) or None}
         print_json({"design": data, **tc, "alternatives": alternatives})
     else:
-        _print(design, who)
+        print_design(design, who)
     if interrupted:
         if not as_json:
             typer.echo("interrupted: not verified")
@@ -223,6 +326,33 @@ def tune(
     if why := _why_not(design):
         typer.echo(f"no line for tc: {why}", err=True)
         raise typer.Exit(codes.NO_LINE)
+
+
+def _is_by_traffic(context: typer.Context) -> bool:
+    """Say which of the two ways is asked for, and refuse options of the other."""
+    given = [
+        name
+        for name in context.params
+        if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
+    ]
+    if by_traffic := any(name in _WHO for name in given):
+        _refuse(given, _OF_MARGINS, "goes with a largest round-trip time, not with traffic")
+    else:
+        if not {"max_rtt", "max_base_rtt"} & set(given):
+            raise QuantityError(
+                "say who sends, as --traffic home or --rate 20Mbit/s --rtt 10ms..80ms --long 1:4,"
+                " for what people feel; or, for margins, give --max-rtt, with the queue's delay, or"
+                " --max-base-rtt, without it."
+            )
+        _refuse(given, _BESIDE_WHO, "goes with traffic, which is not given")
+    return by_traffic
+
+
+def _refuse(given: Collection[str], others: Collection[str], why: str) -> None:
+    for name in given:
+        if name in others:
+            shown = "a file" if name == "more" else f"--{name.replace('_', '-')}"
+            raise QuantityError(f"{shown} {why}: leave it out.")
 
 
 def _why_not(design: Design) -> str:
@@ -247,200 +377,15 @@ def _read_pair(text: str) -> tuple[str, str]:
     return low.strip(), high.strip()
 
 
-def _print(design: Design, who: Iterable[str]) -> None:
-    console = make_console()
-    words = [
-        f"alpha {design.alpha:g} Hz",
-        f"beta {design.beta:g} Hz",
-        f"T {1e3 * design.update_interval:.4g} ms",
-        f"target {1e3 * design.target:.4g} ms",
-    ]
-    words += [] if design.k is None else [f"k {design.k:g}"]
-    name = "fq_pie" if design.tc == "fq_pie" else kind_of(design.aqm)
-    console.print(f"{name}: {', '.join(words)}", style="bold")
-    console.print(f"for {' and '.join(who)}, {design.span}\n")
-    from pi2_fluid.design.clocks import said as of_both
-
-    grid = make_grid("left", "left")
-    grid.add_row("margins left", f"{of_both(design.least, 1)}; at 0 it swings")
-    if design.bound:
-        grid.add_row("bound by", f"the {design.bound}")
-    grid.add_row("least at", _place(design))
-    limit = f"{_limit(design.rtt_limit)} ms round trip"
-    if math.isinf(design.rtt_limit):
-        limit = "20 times the largest round trip, and more"
-    settles = f"settles in {design.settling_time:.2g} s at {1e3 * design.max_rtt:.4g} ms"
-    grid.add_row("stable up to", f"{limit} at every load; {settles}")
-    grid.add_row("T may be", _timing(design))
-    if design.installed is not None:
-        grid.add_row("in Linux", _in_linux(design, design.installed))
-    console.print(grid)
-    said = (design.guarantee_text, _PACKETS, design.note)
-    console.print(f"\n{' '.join(filter(None, said))}\n")
-    if design.cost_text:
-        console.print(f"What it costs: {design.cost_text}\n")
-    _print_alternatives(console, design)
-    if design.verification is not None:
-        _print_verification(console, design.verification)
-    line = line_of(design)
-    if line is not None:
-        console.print()
-        console.print(in_shell(line), soft_wrap=True, style="bold")
-
-
-#: What margins are not.
-_PACKETS: Final = "Packets keep some 3 dB less where windows are of four segments."
-
-
-def _place(design: Design) -> str:
-    """Return where the gain margin is least, by what people know: round trip, window, rate."""
-    acks = design.ack_worst if design.least.gain_clock == "acks" else None
-    worst = design.worst if acks is None else acks
-    where = f"{1e3 * worst.rtt:.4g} ms round trip"
-    if worst.p_prime == 0.0:
-        return f"{where}, very large windows (few and fast flows) of {kind_of(worst.sender)}"
-    p = worst.p_prime ** (2 if worst.sender.signal == "classic" else 1)
-    window: Any = worst.sender.at_rest(worst.rtt, p)
-    segments = float(window[0] if isinstance(window, tuple) else window)
-    return (
-        f"{where}, {segments:.3g} segments per {kind_of(worst.sender)} flow (p {p:.3g}, p'"
-        f" {worst.p_prime:.3g})"
-    )
-
-
-def _in_linux(design: Design, runs: Installed) -> str:
-    from pi2_fluid.design.clocks import said as of_both
-
-    margins = f"{of_both(runs.least, 1)}"
-    gains = f"alpha {runs.alpha:.4g}, beta {runs.beta:.4g}, T {1e3 * runs.update_interval:.4g} ms"
-    if runs.kind != "dualpi2":
-        gains += f" at CONFIG_HZ {design.hz} (its timer is a tick late)"
-    return f"{gains}: {margins}"
-
-
-def _print_alternatives(console: Console, design: Design) -> None:
-    from pi2_fluid.design.alternatives import LABELS
-
-    grid = make_grid("left", *["right"] * 9)
-    grid.add_row("", "alpha", "beta", "T", "gain", "phase", "acks", "|1+L|", "stable", "error")
-    grid.add_row("", "Hz", "Hz", "ms", "dB", "deg", "dB", "", "to ms", "ms s")
-    rows = design.rows()
-    for row in rows:
-        unstable = row["verdict_code"] < 0
-        grid.add_row(
-            LABELS[row["design"]].replace(" ", "\N{NO-BREAK SPACE}"),
-            _short(row["alpha"]),
-            _short(row["beta"]),
-            _short(1e3 * row["update_interval"], "3g"),
-            _short(row["gain_margin_db"], "2f"),
-            _short(row["phase_margin"], "1f"),
-            "-"
-            if math.isnan(row["ack_gain_margin_db"])
-            else _short(row["ack_gain_margin_db"], "2f"),
-            "none" if unstable else _short(row["modulus_margin"], "3f"),
-            _limit(row["rtt_limit"]),
-            "-" if unstable else _short(row["delay_error"], "2f", 1e3),
-            style="red" if unstable else "bold" if row["design"] == "tuned" else None,
-        )
-    console.print(grid)
-    begin = rows[0]["load_from"]
-    cut = any(row["design"] == "rfc8033" and row["load_from"] > begin for row in rows)
-    console.print(
-        "\n|1+L|: distance from instability, 1 at most; stable to: round trip; error: delay above"
-        " target times time, after 10 % more load."
-        + (" PIE is judged from p = 1e-6 on." if cut else "")
-    )
-
-
-def _print_verification(console: Console, table: xarray.Dataset) -> None:
-    """Print the worst of the steps at each corner."""
-    packets = table.attrs["read_as"] == "runs"
-    place = {"fluid": "in the fluid", "packet": "packet by packet"}.get(
-        table.attrs["engine"], f"in {table.attrs['options']}"
-    )
-    console.print(f"\nSteps of load and capacity by 10 %, {place} (W: segments of a flow):")
-    grid = make_grid("left", *["right"] * 5, "left")
-    if packets:
-        grid.add_row("", "peak", "settles", "mean", "sd", "99 %", "")
-        grid.add_row("", "ms", "s", "ms", "ms", "ms", "")
-    else:
-        grid.add_row("", "peak", "trough", "settles", "", "", "")
-        grid.add_row("", "ms", "ms", "s", "", "", "")
-    cases = zip(*(table[name].to_numpy() for name in ("case", "step")), strict=True)
-    corners = [case.removesuffix(f" {step}") for case, step in cases]
-    for corner in dict.fromkeys(corners):
-        steps = table.isel(case=[index for index, name in enumerate(corners) if name == corner])
-        cells = [corner.replace(" ", "\N{NO-BREAK SPACE}")]
-        cells += _packet_cells(steps) if packets else _fluid_cells(steps)
-        grid.add_row(*cells)
-    console.print(grid)
-
-
-def _fluid_cells(steps: xarray.Dataset) -> list[str]:
-    words = [] if bool(steps["decays"].all()) else ["does not settle"]
-    words += ["p' meets a bound"] if bool(steps["clamped"].any()) else []
-    excursions = [f"{1e3 * float(steps[name].max()):.1f}" for name in ("peak", "trough")]
-    return [*excursions, f"{float(steps['settling'].max()):.2g}", "", "", ", ".join(words)]
-
-
-def _packet_cells(steps: xarray.Dataset) -> list[str]:
-    why = [str(text) for text in steps["why"].to_numpy() if text]
-    word = (
-        "as theory has it"
-        if bool(steps["within"].all())
-        else "outside: " + "; ".join(dict.fromkeys(why))
-    )
-    delays = [
-        f"{1e3 * float(steps['mean'].mean()):.1f}",
-        *(f"{1e3 * float(steps[name].max()):.1f}" for name in ("sd", "p99")),
-    ]
-    peak = f"{1e3 * float(steps['peak'].max()):.1f}"
-    return [peak, f"{float(steps['settling'].max()):.2g}", *delays, word]
-
-
-def _timing(design: Design) -> str:
-    low, high = design.interval_range
-    least = _ms(low) if low > 0.0 else f"{_ms(design.update_interval / 10.0)} or less"
-    most = _ms(high) if math.isfinite(high) else f"{_ms(10.0 * design.update_interval)} or more"
-    return f"from {least} to {most}; each update up to {_ms(design.jitter_margin)} off"
-
-
-def _ms(seconds: float) -> str:
-    return f"{1e3 * seconds:.3g} ms" if seconds < 1.0 else f"{seconds:.3g} s"
-
-
-def _limit(seconds: float) -> str:
-    return "any" if math.isinf(seconds) else _short(1e3 * seconds)
-
-
-def _short(value: float, form: str = "4g", factor: float = 1.0) -> str:
-    """Return a number in at most eight characters, however large or small."""
-    text = f"{factor * value:.{form}}"
-    return text if len(text) <= _WIDEST else f"{factor * value:.2g}"
-
-
-def _draw(design: Design, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    from pi2_fluid.plot import page_style, save_picture, write_caption
-
-    with page_style():
-        figure = Figure(figsize=(7.5, 4.8))
-        design.plot(figure.add_subplot())
-        write_caption(
-            figure,
-            "Response against robustness: faster is up, safer is right",
-            f"{design.span}, T = {1e3 * design.update_interval:.4g} ms for the curve, by rates",
-            note=f"{design.guarantee_text}\n{_PACKETS}",
-        )
-        save_picture(figure, path)
-
-
 COMMANDS: tuple[tuple[Any, str], ...] = (
     (
         tune,
         (
             "Examples:\n\n"
+            "pi2-fluid tune --traffic home\n\n"
+            "pi2-fluid tune --rate 20Mbit/s --rtt 10ms..80ms --long 1:4\n\n"
+            "pi2-fluid tune --traffic my_scenarios/*.toml --value rate --loss 0.5 --target free\n\n"
+            "pi2-fluid tune --traffic office --confirm linux:seeds=8 --plot front.png\n\n"
             "pi2-fluid tune --max-rtt 100ms\n\n"
             "pi2-fluid tune --max-base-rtt 80ms --aqm dualpi2 --sender reno,scalable\n\n"
             "pi2-fluid tune --max-rtt 50ms --phase-margin 45 --plot designs.png --json\n\n"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pi2_fluid.design.installing import Wanted, installed, line_for
 from pi2_fluid.design.outcomes.answer import Answer, plain
 from pi2_fluid.design.outcomes.measures import MEASURES
-from pi2_fluid.design.outcomes.wording import percent, points, table, verdict_of
+from pi2_fluid.design.outcomes.wording import percent, points, summary_of, verdict_of
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqms.pi_family import PiFamily
@@ -200,7 +200,7 @@ class Recommendation(Answer):
 
     def summary(self) -> str:
         """Return the answer with its evidence, as text."""
-        return table(self, self.verdict, self._line())
+        return summary_of(self, self._line())
 
     def __str__(self) -> str:
         return self.summary()

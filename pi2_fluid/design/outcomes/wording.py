@@ -9,13 +9,34 @@ from pi2_fluid.design.outcomes.measures import MEASURES
 
 if TYPE_CHECKING:
     from pi2_fluid.design.outcomes.answer import Answer
+    from pi2_fluid.design.outcomes.standing import Standing
 
-__all__ = ["percent", "points", "table", "verdict_of"]
+__all__ = [
+    "change_in_words",
+    "gains_of",
+    "notes_of",
+    "outcomes_of",
+    "percent",
+    "points",
+    "summary_of",
+    "verdict_of",
+]
 
-_COLUMNS: Final = ("p99", "p99_after", "mean_after", "rate_measured")
-_TITLES: Final = ("p99, %", "p99 after, %", "mean after, %", "rate, points")
-_ROWS: Final = 8
+_COLUMNS: Final = {
+    "p99": "p99, %",
+    "p99_after": "p99 after, %",
+    "mean_after": "mean after, %",
+    "rate_measured": "rate, points",
+}
+#: What rows are of, in order; "base" is what runs now.
+_ROLES: Final = {"chosen": "chosen", "base": "now", "default": "default", "textbook": "textbook"}
 _LOSES: Final = "loses rate"
+_WIDTH: Final = 13
+_FELT: Final = {
+    "p99": "of the 99th percentile of the delay",
+    "p99_after": "of that after events",
+    "rate_measured": "points of rate",
+}
 
 
 def percent(ratio: float) -> float:
@@ -42,58 +63,95 @@ def verdict_of(best: Answer) -> str:
         if not math.isnan(change):
             said.append(f"{words} {'falls' if change < 0.0 else 'rises'} by {abs(change):.1f} %")
     rate = points(best.of("rate_measured")[0])
-    said.append(f"{'more' if rate > 0.0 else 'less'} of the link is used by {abs(rate):.2f} points")
+    said.append(f"the link carries {abs(rate):.2f} points {'more' if rate > 0.0 else 'less'}")
     return f"Run {best.chosen}: {', '.join(said[:-1])}, and {said[-1]}."
 
 
-def table(best: Answer, verdict: str, line: str | None) -> str:
-    """Return the answer, its line for tc, the best candidates, cells, margins and cost."""
-    lines = [verdict]
-    if line is not None:
-        lines.append(line)
-    lines += [f"Mind: {caveat}." for caveat in best.traffic.caveats]
-    lines += ["", "  ".join(["candidate".ljust(14), *(f"{title:>15}" for title in _TITLES)])]
-    rows = best.rows()
-    lost = [row for row in rows if row["role"] == _LOSES]
-    shown = [row for i, row in enumerate(rows) if i < _ROWS or row["role"] not in ("", _LOSES)]
-    shown = [row for row in shown if row["role"] != _LOSES]
-    for row in shown:
-        cells = [row["changes"][measure].get("all") for measure in _COLUMNS]
-        texts = [_with_interval(m, c) for m, c in zip(_COLUMNS, cells, strict=True)]
-        role = f"  {row['role']}" if row["role"] else ""
-        lines.append(
-            "  ".join([row["candidate"].ljust(14), *(f"{text:>15}" for text in texts)]) + role
+def gains_of(best: Answer) -> str:
+    """Return what who runs the base would certainly gain and lose, or that to leave it is best."""
+    if best.kept:
+        return "Leave it: nothing that was tried is certainly better for this traffic."
+    gains, losses = [], []
+    for measure, words in _FELT.items():
+        mean, low, high = best.of(measure)
+        if math.isnan(mean):
+            continue
+        if measure == "rate_measured":
+            text, better, worse = f"{abs(points(mean)):.2f} {words}", low > 0.0, high < 0.0
+        else:
+            text, better, worse = f"{abs(percent(mean)):.1f} % {words}", high < 1.0, low > 1.0
+        gains += [text] * better
+        losses += [text] * worse
+    gained = " and ".join(gains) or "nothing by itself"
+    return (
+        f"With {best.chosen} you would gain {gained}, and lose {' and '.join(losses) or 'nothing'}."
+    )
+
+
+def outcomes_of(best: Answer) -> list[str]:
+    """Return the table of outcomes: the answer, what runs now, the default and the textbook's."""
+    rows: dict[str, tuple[str, dict[str, list[float]]]] = {}
+    for role, word in _ROLES.items():
+        for row in best.rows():
+            if role in row["role"].split(", "):
+                words = ", ".join([*filter(None, [rows.get(row["candidate"], ("",))[0]]), word])
+                changes = {name: one.get("all") for name, one in row["changes"].items()}
+                rows[row["candidate"]] = words, changes
+    wide = max(len(f"{name}  {words}") for name, (words, _) in rows.items())
+    title = "against what runs now".ljust(wide)
+    lines = [" ".join([title, *(text.rjust(_WIDTH) for text in _COLUMNS.values())])]
+    for name, (words, changes) in rows.items():
+        cells = [change_in_words(measure, changes.get(measure)) for measure in _COLUMNS]
+        head = f"{name}  {words}".ljust(len(title))
+        lines.append(" ".join([head, *(cell.rjust(_WIDTH) for cell in cells)]))
+    return lines
+
+
+def notes_of(best: Answer) -> list[str]:
+    """Return sentences: the worst cell, margins, what the traffic lacks, and what it took."""
+    cell, lost = best.worst_cell()
+    places = dict(best.margins)
+    if len({(at.rtt, at.window) for at in places.values()}) == 1:
+        places.pop("typical", None)  # the longest is the only one
+    notes = [] if best.kept else [f"Least rate: {points(lost):+.2f} points, in {cell}."]
+    losers = [row["candidate"] for row in best.rows() if _LOSES in row["role"]]
+    if losers:
+        notes.append(
+            f"Ruled out, for more than {points(best.loss):g} points of rate in some cell:"
+            f" {', '.join(losers)}."
         )
-    if lost:
-        lines.append(
-            f"{len(lost)} more lose more than {points(best.loss):g} points of rate in some cell:"
-            f" {', '.join(row['candidate'] for row in lost)}"
-        )
-    lines.append("")
-    if not best.kept:
-        cell, change = best.worst_cell()
-        lines.append(f"Least rate in {cell}: {points(change):+.2f} points.")
-    for name, at in best.margins.items():
-        both = [
-            f"{float(margins.gain_margin_db):.1f} dB by {clock}"
-            for margins, clock in ((at.rates, "rates"), (at.acks, "acknowledgements"))
-            if margins is not None
-        ]
-        if both:
-            lines.append(
-                f"At the {name} round trip, {1e3 * at.rtt:.4g} ms with the queue, in {at.cell} with"
-                f" windows of {at.window:.0f}: {', '.join(both)}."
-            )
+    margins = [
+        f"{said} at the {name} round trip ({1e3 * at.rtt:.4g} ms with the queue, windows of"
+        f" {at.window:.0f})"
+        for name, at in places.items()
+        if (said := _margins(at))
+    ]
+    if margins:
+        notes.append(f"Margins left: {'; '.join(margins)}.")
     if not math.isnan(best.rtt_6db):
-        lines.append(
-            f"By acknowledgements of Reno, 6 dB hold {_up_to(best.rtt_6db)}, 0 dB"
-            f" {_up_to(best.rtt_0db)}."
+        notes.append(
+            f"6 dB hold {_up_to(best.rtt_6db)}, 0 dB {_up_to(best.rtt_0db)}, queue included, by"
+            " acknowledgements of Reno."
         )
-    lines.append(f"Stopped: {best.stopped}; {best.runs} runs.")
-    return "\n".join(lines)
+    notes += [f"Mind: {caveat}." for caveat in best.traffic.caveats]
+    notes.append(f"{best.runs} runs; stopped: {best.stopped}.")
+    return notes
 
 
-def _with_interval(measure: str, change: list[float] | None) -> str:
+def summary_of(best: Answer, line: str | None) -> str:
+    """Return the answer, its line for tc, the outcomes and the notes as text."""
+    told = [verdict_of(best), *([] if line is None else [line])]
+    return "\n".join([*told, "", *outcomes_of(best), "", *notes_of(best)])
+
+
+def change_in_words(measure: str, change: list[float] | None) -> str:
+    """Return a change with half of its interval, in percent or points.
+
+    Examples
+    --------
+    >>> change_in_words("p99", [0.95, 0.93, 0.97]), change_in_words("rate", [0.01, 0.0, 0.02])
+    ('-5.0 ± 2.0', '+1.00 ± 1.00')
+    """
     if change is None:
         return "-"
     if MEASURES[measure].compared == "ratio":
@@ -101,6 +159,15 @@ def _with_interval(measure: str, change: list[float] | None) -> str:
         return f"{mean:+.1f} ± {(high - low) / 2.0:.1f}"
     mean, low, high = (points(x) for x in change)
     return f"{mean:+.2f} ± {(high - low) / 2.0:.2f}"
+
+
+def _margins(at: Standing) -> str:
+    each = [(at.rates, "by rates"), (at.acks, "by acknowledgements")]
+    return ", ".join(
+        f"{float(margins.gain_margin_db):.1f} dB {clock}"
+        for margins, clock in each
+        if margins is not None
+    )
 
 
 def _up_to(rtt: float) -> str:
