@@ -33,12 +33,14 @@ __all__ = [
     "DIMENSIONS",
     "LONG_PATH",
     "LONG_WAIT",
+    "RATES",
     "broadcast_shape",
     "format_quantity",
     "has_labels",
     "is_traced",
     "parse_quantity",
     "plain_row",
+    "rate_in_words",
     "si_unit",
     "spellings",
     "validate_choice",
@@ -185,6 +187,23 @@ def spellings(dimension: str) -> tuple[str, ...]:
     if _MICRO_SIGN + "s" in units:
         units += (_GREEK_MU + "s",)
     return (*units, "") if dimension in _BARE_TEXT_ALLOWED else units
+
+
+#: The units in which people read rates, the largest first, in bit/s.
+RATES: Final = (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0))
+
+
+def rate_in_words(rate: float, digits: int = 4) -> str:
+    """Return a rate (bit/s) as people read it, rounded.
+
+    Examples
+    --------
+    >>> rate_in_words(5.5e6)
+    '5.5 Mbit/s'
+    """
+    fits = (one for one in RATES if rate >= one[1])
+    name, unit = next(fits, RATES[-1])
+    return f"{rate / unit:.{digits}g} {name}"
 
 
 def format_quantity(value: float, dimension: str) -> str:

@@ -13,9 +13,10 @@ from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.network.flows import Flows
-from pi2_fluid.network.long_flows import LongFlows, in_words
+from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.numbers import as_fraction, as_whole
+from pi2_fluid.units import rate_in_words
 
 __all__ = ["NO_LOOP", "Longest", "Stranger", "judge_stranger", "unread"]
 
@@ -194,7 +195,7 @@ def _judge_red(
             " rate and the flows that it has."
         )
     margin, count, sender, verdict = min(found, key=lambda one: one[0])
-    where = f"at {in_words(rate)} over paths of {1e3 * path:.4g} ms"
+    where = f"at {rate_in_words(rate)} over paths of {1e3 * path:.4g} ms"
     flows = f"{count} {kind_of(sender)} flow{'s' * (count > 1)}"
     tried = [one[1] for one in found]
     text = (

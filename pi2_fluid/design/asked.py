@@ -21,9 +21,9 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.registry import AQMS, DESIGNED, aqm_class, kind_of, laws_of_tc
 from pi2_fluid.laws.sender import Sender, load_of
-from pi2_fluid.network.long_flows import LongFlows, in_words
+from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.records.record import declares, require_scalars
-from pi2_fluid.units import LONG_PATH, LONG_WAIT, validate_choice, validate_number
+from pi2_fluid.units import LONG_PATH, LONG_WAIT, rate_in_words, validate_choice, validate_number
 
 __all__ = [
     "LONGEST_INTERVAL",
@@ -231,10 +231,10 @@ def _require_loads(region: Region, aqm: PiFamily, number: int) -> None:
     if long_flows.load(sender, few, region.max_rtt) > high:
         least = long_flows.window(long_flows.count(sender, high, region.max_rtt), region.max_rtt)
         raise DomainError(
-            f"{few} {name} flow{'s' * (few > 1)} on {in_words(float(long_flows.rate))} cannot be"
-            f" held back: at round-trip times up to {1e3 * region.max_rtt:.4g} ms each sends at"
-            f" least {float(least):.3g} segments, whatever is signalled: give fewer flows, a higher"
-            " rate, or a longer round-trip time."
+            f"{few} {name} flow{'s' * (few > 1)} on {rate_in_words(float(long_flows.rate))}"
+            f" cannot be held back: at round-trip times up to {1e3 * region.max_rtt:.4g} ms each"
+            f" sends at least {float(least):.3g} segments, whatever is signalled: give fewer flows,"
+            " a higher rate, or a longer round-trip time."
         )
     raise DomainError(
         f"{long_flows.text} have no load of {name} with p' from {low:g} to {high:g} at round-trip"

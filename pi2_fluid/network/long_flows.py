@@ -12,11 +12,12 @@ import numpy as np
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.records.record import OptionalParameter, Record, described, quantity
+from pi2_fluid.units import rate_in_words
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["PACKET_BITS", "LongFlows", "in_words", "read_counts"]
+__all__ = ["PACKET_BITS", "LongFlows", "read_counts"]
 
 #: Of a full packet, as loops count packets.
 PACKET_BITS: Final = 8.0 * 1500.0
@@ -85,7 +86,7 @@ class LongFlows(Record):
             count = f"{few} to {most}" if most is not None else f"{few} and more"
             count = f"{few}" if most == few else count
             noun = "flow" if most == few == 1 else "flows"
-            words = f"{count} {noun} on {in_words(float(self.rate))}"
+            words = f"{count} {noun} on {rate_in_words(float(self.rate))}"
         if self.max_window is not None:
             largest = f"windows up to {float(self.max_window):.4g} segments"
             words = f"{words} with {largest}" if words else largest
@@ -142,20 +143,6 @@ class LongFlows(Record):
             if most is not None:
                 high = np.minimum(high, self.load(sender, float(most), rtt))
         return low, high
-
-
-def in_words(rate: float, digits: int = 4) -> str:
-    """Return a rate (bit/s) as text.
-
-    Examples
-    --------
-    >>> in_words(5.5e6)
-    '5.5 Mbit/s'
-    """
-    for unit, name in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
-        if rate >= unit:
-            return f"{rate / unit:.{digits}g} {name}"
-    return f"{rate:.{digits}g} bit/s"
 
 
 def _load(sender: Sender, window: Real, rtt: Real) -> FloatArray:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pi2_fluid as pf
 from pi2_fluid.papers.stages import stages_of
+from pi2_fluid.units import RATES
 
 __all__ = [
     "buffer_text",
@@ -29,7 +30,7 @@ __all__ = [
 #: The units a number is shown in, the largest first: the first in which it is 1 or more.
 _UNITS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     "time": (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)),
-    "rate": (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)),
+    "rate": RATES,
     "size": (("MB", 1e6), ("KB", 1e3), ("B", 1.0)),
     "frequency": (("Hz", 1.0),),
     "packets": (("packets", 1.0),),

@@ -10,7 +10,8 @@ import pytest
 from refusals import assert_sentence
 
 import pi2_fluid as pf
-from pi2_fluid.network.long_flows import LongFlows, in_words
+from pi2_fluid.network.long_flows import LongFlows
+from pi2_fluid.units import rate_in_words
 
 SENDERS = (pf.Reno(), pf.CReno(), pf.Cubic(), pf.Scalable())
 
@@ -66,7 +67,7 @@ def test_in_words(arguments, words):
     assert long_flows.bounds == bool(words)
     assert LongFlows.from_dict(json.loads(json.dumps(long_flows.to_dict()))) == long_flows
     assert hash(LongFlows(**arguments)) == hash(long_flows)
-    assert in_words(900.0) == "900 bit/s"
+    assert rate_in_words(900.0) == "900 bit/s"
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pi2_fluid.apps.cli.output import make_grid
+import typer
+
+from pi2_fluid.apps.cli.output import make_console, make_grid
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import xarray
     from rich.table import Table
 
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["add_largest", "buffer_note", "change_table"]
+__all__ = ["add_largest", "buffer_note", "print_delays"]
 
 _LONG = 1.0  # s, a buffer that hardly any device has
 
@@ -45,7 +49,20 @@ def buffer_note(scenario: Scenario, summary: xarray.Dataset) -> str:
     return ""
 
 
-def change_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Table | None:
+def print_delays(
+    table: Callable[[xarray.Dataset], Table], dataset: xarray.Dataset, summary: xarray.Dataset
+) -> None:
+    """Print the `table` of a summary, and below it what the delay does after each change."""
+    console = make_console()
+    console.print(table(summary))
+    typer.echo()
+    changes = _change_table(dataset, summary)
+    if changes is not None:
+        console.print(changes)
+        typer.echo()
+
+
+def _change_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Table | None:
     """Return a row for each change in the stretch of a summary; None if there is none.
 
     Of several seeds the means, of two bands the worse one.

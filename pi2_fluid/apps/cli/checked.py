@@ -236,13 +236,13 @@ def _verdict(one: Verdict, who: str) -> str:
 
 def _room(one: Verdict) -> str:
     """Return whether a buffer holds the target at the rate of the link, or up to which rate."""
-    from pi2_fluid.network.long_flows import in_words
+    from pi2_fluid.units import rate_in_words
 
     held, rate = one.rate_held, one.long_flows.rate
-    above = f"too few for the target above {in_words(held, 3)}"
+    above = f"too few for the target above {rate_in_words(held, 3)}"
     if rate is None or held < float(rate):
         return above
-    return f"enough for the target at {in_words(float(rate))}, {above}"
+    return f"enough for the target at {rate_in_words(float(rate))}, {above}"
 
 
 def _load(one: Verdict, who: str, any_of_them: str) -> str:
@@ -270,7 +270,8 @@ def _limit(limit: float, one: Verdict) -> str:
 
 
 def _worst(one: Verdict) -> str:
-    from pi2_fluid.network.long_flows import PACKET_BITS, in_words
+    from pi2_fluid.network.long_flows import PACKET_BITS
+    from pi2_fluid.units import rate_in_words
 
     worst, window = one.decisive, one.window
     who, rtt = kind_of(worst.sender), _ms(worst.rtt)
@@ -278,7 +279,7 @@ def _worst(one: Verdict) -> str:
         return f"{rtt}, with few {who} flows, each with a very large window"
     p = worst.p_prime ** (2 if worst.sender.signal == "classic" else 1)
     rate = window * PACKET_BITS / worst.rtt
-    load, speed = f"{_count(window)} packets under way", in_words(rate, 3)
+    load, speed = f"{_count(window)} packets under way", rate_in_words(rate, 3)
     if one.count is not None and one.count <= 1.0:
         return f"{rtt}, with {one.count:.3g} {who} flow of {load} ({speed}, p {p:.2g})"
     many = f"{who} flows" if one.count is None else f"{one.count:.3g} {who} flows"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from pi2_fluid.apps.cli.changing import add_largest, change_table
+from pi2_fluid.apps.cli.changing import add_largest, print_delays
 from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.runs import plain
 
@@ -46,11 +46,11 @@ def print_runs(way: str, dataset: xarray.Dataset, summary: xarray.Dataset) -> No
     several = "link" in summary.dims
     for link in summary.link.to_numpy() if several else ():
         typer.echo(f"link {link}")
-        _print_delays(dataset, summary.sel(link=link))
+        print_delays(_delay_table, dataset, summary.sel(link=link))
     if several:
         summary = _on_routes(summary)
     else:
-        _print_delays(dataset, summary)
+        print_delays(_delay_table, dataset, summary)
     console.print(_class_table(summary))
     if "finished" in summary:
         typer.echo()
@@ -58,16 +58,6 @@ def print_runs(way: str, dataset: xarray.Dataset, summary: xarray.Dataset) -> No
         away = dataset.turned_away.sum("seed")
         for name in away.flows.to_numpy()[away.to_numpy() > 0]:
             typer.echo(f"\nturned away of {name}: {int(away.sel(flows=name))} transfers")
-
-
-def _print_delays(dataset: xarray.Dataset, summary: xarray.Dataset) -> None:
-    console = make_console()
-    console.print(_delay_table(summary))
-    typer.echo()
-    changes = change_table(dataset, summary)
-    if changes is not None:
-        console.print(changes)
-        typer.echo()
 
 
 def _on_routes(summary: xarray.Dataset) -> xarray.Dataset:

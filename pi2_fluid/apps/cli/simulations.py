@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pi2_fluid.apps.cli import codes, options
-from pi2_fluid.apps.cli.changing import add_largest, buffer_note, change_table
+from pi2_fluid.apps.cli.changing import add_largest, buffer_note, print_delays
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, WRITERS, check_path
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
@@ -130,20 +130,10 @@ def _print_trajectory(way: str, dataset: xarray.Dataset, summary: xarray.Dataset
     several = "link" in summary.dims
     for name in summary.link.to_numpy() if several else ():
         typer.echo(f"link {name}")
-        _print_delays(dataset, summary.sel(link=name))
+        print_delays(_delay_table, dataset, summary.sel(link=name))
     if not several:
-        _print_delays(dataset, summary)
+        print_delays(_delay_table, dataset, summary)
     console.print(_class_table(dataset, summary))
-
-
-def _print_delays(dataset: xarray.Dataset, summary: xarray.Dataset) -> None:
-    console = make_console()
-    console.print(_delay_table(summary))
-    typer.echo()
-    changes = change_table(dataset, summary)
-    if changes is not None:
-        console.print(changes)
-        typer.echo()
 
 
 def _print_end(
