@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
+from pi2_fluid.loop.acks import AckLoop
 from pi2_fluid.loop.answers import LoopAnswers
 from pi2_fluid.loop.controllers import encode_slopes
 from pi2_fluid.loop.delays import DelayLoop
@@ -151,7 +152,9 @@ class NoisyLoop(LoopAnswers):
             moving = [density for density in self._densities() if density is not None]
             found = find_spread(linear, self.update, moving, window)
             growing = found.growing.copy()
-            unsure = np.isnan(growing) | may_grow_alone(linear)
+            unsure = np.isnan(growing) | (growing < 0.0) | may_grow_alone(linear)
+            if isinstance(linear, AckLoop) and (linear.exchanges or linear.dual):
+                unsure |= growing > 0.0  # maybe by modes above the loop's reach alone
             if unsure.any():
                 growing[unsure] = self._search.counts(unsure)
             settles = growing == 0.0

@@ -57,6 +57,10 @@ _MOST_PARTS: Final = 10  # added at either end
 #: rad per round-trip time, between which the first parts lie.
 _LOW: Final = 1e-3
 _HIGH: Final = 1e2
+#: rad per longest round-trip time, of parts where several may ring against one another in a narrow
+#: range, at harmonics that lie close; and how many.
+_APART: Final = 2.0
+_HARMONICS: Final = 40
 #: rad per shortest round-trip time, up to which images are summed: |G|^2 has fallen by 1e4 there.
 _FAR: Final = 100.0
 _FEWEST: Final = 6  # pairs of images
@@ -104,11 +108,14 @@ def find_spread(
     row = _Row(loop, update, density, window)
     rtts = [cls.rtt for cls in loop.classes]
     low, high = _LOW / float(np.max(rtts)), _HIGH / float(np.min(rtts))
+    terms, unit = row.flowing, 1.0
     if update == "sampled":
-        ends = math.log(0.5 * low * float(np.min(loop.controller.interval))), -math.log(_LOW)
-        found, growing = _integrate(row.sampled, ends, row.size)
-    else:
-        found, growing = _integrate(row.flowing, (math.log(low), math.log(high)), row.size)
+        terms, unit = row.sampled, 0.5 * float(np.min(loop.controller.interval))
+        high = 1.0 / (_LOW * unit)
+    ends = np.arange(math.log(low * unit), math.log(high * unit) + 1.0)
+    if len({cls.rtt.tobytes() for cls in loop.classes}) > 1:
+        ends = _with_harmonics(ends, unit * _APART / float(np.max(rtts)))
+    found, growing = _integrate(terms, ends, row.size)
     variances = found.reshape(-1, *loop.shape)
     return Spread(variances[:-1], variances[-1], growing.reshape(loop.shape))
 
@@ -128,42 +135,46 @@ def may_grow_alone(loop: LinearLoop | AckLoop) -> BoolArray:
     return ~settles
 
 
-def _integrate(
-    terms: _Terms, ends: tuple[float, float], size: int
-) -> tuple[FloatArray, FloatArray]:
+def _with_harmonics(ends: FloatArray, apart: float) -> FloatArray:
+    """Return ends of parts that lie closer, as far as classes may ring against one another."""
+    inner = np.log(apart * np.arange(1, _HARMONICS))
+    return np.union1d(ends, inner[(inner > ends[0]) & (inner < ends[-1])])
+
+
+def _integrate(terms: _Terms, ends: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
     """Return the integrals over all x of a row of loops, and how many modes of each grow."""
     nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
     xs: list[FloatArray] = []
     curves: list[ComplexArray] = []
     chosen = np.arange(size)
 
-    def integrals(left: FloatArray, width: float) -> FloatArray:
+    def integrals(left: FloatArray, width: FloatArray) -> FloatArray:
         """Of parts that begin there: rows, parts, loops."""
-        x = left[:, None] + 0.5 * width * (nodes + 1.0)
+        x = left[:, None] + 0.5 * width[:, None] * (nodes + 1.0)
         rows, curve = terms(x.ravel(), chosen)
         xs.append(x.ravel())
         curves.append(curve)
         parts = rows.reshape(len(rows), *x.shape, len(chosen))
-        found: FloatArray = np.einsum("rpnl,n->rpl", parts, 0.5 * width * weights)
+        found: FloatArray = np.einsum("rpnl,pn->rpl", parts, 0.5 * width[:, None] * weights)
         return found
 
-    left, width = np.arange(*ends), 1.0
+    left, width = ends[:-1], np.diff(ends)
     coarse = integrals(left, width)
     for outermost, onward in ((0, -1.0), (-1, 1.0)):
+        beyond = ends[outermost] + min(onward, 0.0)
         for _ in range(_MOST_PARTS):
             if np.all(coarse[:, outermost] <= _NEGLIGIBLE * coarse.sum(axis=1)):
                 break
-            beyond = left[[outermost]] + onward
-            parts = [(left, coarse), (beyond, integrals(beyond, width))]
-            parts = parts if onward > 0.0 else parts[::-1]
-            left = np.concatenate([part[0] for part in parts])
-            coarse = np.concatenate([part[1] for part in parts], axis=1)
+            place = 0 if onward < 0.0 else len(left)
+            left, width = np.insert(left, place, beyond), np.insert(width, place, 1.0)
+            added = integrals(left[[outermost]], width[[outermost]])
+            coarse = np.insert(coarse, place, added[:, 0], axis=1)
+            beyond += onward
     found, growing = np.zeros((len(coarse), size)), np.full(size, np.nan)
     done = np.zeros((len(coarse), size))
     for _ in range(_HALVINGS):
-        width /= 2.0
-        halves = np.stack([left, left + width], axis=-1)
-        fine = integrals(halves.ravel(), width).reshape(len(coarse), len(left), 2, -1)
+        halves, widths = np.stack([left, left + width / 2], axis=-1), np.repeat(width / 2, 2)
+        fine = integrals(halves.ravel(), widths).reshape(len(coarse), len(left), 2, -1)
         moved = np.abs(fine.sum(axis=2) - coarse)
         total = done + fine.sum(axis=(1, 2))
         count = turns_along(np.concatenate(curves)[np.argsort(np.concatenate(xs))])
@@ -175,10 +186,8 @@ def _integrate(
         if not on.any():
             break
         done = (done + fine[:, ~parts].sum(axis=(1, 2)))[:, on]
-        left, coarse = (
-            halves[parts].ravel(),
-            fine[:, parts][..., on].reshape(len(coarse), -1, on.sum()),
-        )
+        coarse = fine[:, parts][..., on].reshape(len(coarse), -1, np.count_nonzero(on))
+        left, width = halves[parts].ravel(), np.repeat(width[parts] / 2, 2)
         chosen, curves = chosen[on], [curve[:, on] for curve in curves]
     return found, growing
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import control
 import numpy as np
 import pytest
 import xarray as xr
-from scipy.linalg import solve_discrete_lyapunov
+from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 
 import pi2_fluid as pf
+from pi2_fluid.loop.response import class_responses, plant_response
 
 ACKS = {"update": "sampled", "clock": "acks"}
 #: flows, base RTT (s), capacity (bit/s), alpha, beta (Hz), target, T (s): all of whole steps.
@@ -83,6 +85,63 @@ def test_it_is_what_lyapunovs_equation_says_of_the_loop_in_time(setting):
     # Which tells the hold and its images from a delay of T/2.
     late = pf.Loop(loop.flows, queue, capacity=capacity, clock="acks", update="delayed")
     assert abs(late.delay_sd() / np.sqrt(delay) - 1.0) > 3e-4
+
+
+@pytest.mark.parametrize("sender", [pf.Reno(), pf.Cubic()])
+def test_by_rates_it_is_the_h2_norm_of_a_state_space(sender):
+    """Delays as Pade approximations of order 8, closed by python-control, then Lyapunov's."""
+    flows, queue = pf.Flows(sender, 10, "60ms"), pf.Pi2(alpha=0.1, beta=1.5)
+    loop = pf.Loop(flows, queue, capacity="20Mbit/s")
+    top, bottom, unit = loop.linear.controller.continuous_image
+    powers = unit ** np.arange(len(top))
+    inverse = control.ss(control.tf((bottom * powers)[::-1], (top * powers)[::-1]))
+    noise_to_delay = inverse * control.feedback(loop.to_control("ss", order=8))
+    A, B, C = noise_to_delay.A, noise_to_delay.B, noise_to_delay.C
+    covariance = solve_continuous_lyapunov(A, -B @ B.T)
+    point = loop.operating_point
+    density = (1.0 - point.p[0]) / (4.0 * point.capacity)
+    expected = np.sqrt(density * (C @ covariance @ C.T).item())
+    assert loop.delay_sd() == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("clock", ["acks", "rate"])
+def test_what_classes_do_one_by_one_is_what_they_do_together(clock):
+    s = 1j * np.geomspace(0.1, 150.0, 40)
+    for flows in MIXTURES.values():
+        for queue in (pf.DualPi2(), pf.CoupledPi2()):
+            linear = pf.Loop(flows, queue, capacity="20Mbit/s", clock=clock).linear
+            together = plant_response(linear, s)
+            np.testing.assert_allclose(sum(class_responses(linear, s)), together, rtol=1e-12)
+
+
+#: Of which the curve turns in less than a tenth of a radian per round trip, and grows above reach.
+NARROW = [
+    (
+        [pf.Flows(pf.Prague(), 52, 0.0016), pf.Flows(pf.CReno(), 18, 0.4214792, "far")],
+        (0.70333469, 0.32651139, 0.00109434545),
+        34868330.0,
+    ),
+    (
+        [
+            pf.Flows(pf.Dctcp(law="renewal"), 52, 0.46636901, "far"),
+            pf.Flows(pf.Dctcp(law="renewal"), 14, 0.01357005),
+            pf.Flows(pf.CReno(), 43, 0.0139095, "near"),
+        ],
+        (0.5112977, 6.8632088, 0.00612517),
+        53130703.0,
+    ),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
+@pytest.mark.parametrize("case", range(len(NARROW)))
+def test_a_narrow_ring_is_not_taken_for_growth(case):
+    flows, (alpha, beta, T), capacity = NARROW[case]
+    queue = pf.CoupledPi2(alpha=alpha, beta=beta, update_interval=T)
+    loop = pf.Loop(flows, queue, capacity=capacity, **ACKS)
+    assert loop.nyquist_count() == 0
+    assert np.isfinite(loop.delay_sd())
 
 
 GAINS = {"alpha": np.array([[0.05], [0.16], [0.5]]), "beta": np.array([0.8, 3.2, 7.0, 14.0])}
