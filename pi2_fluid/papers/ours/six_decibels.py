@@ -81,12 +81,12 @@ def least(rtt: float, alpha: float) -> dict[str, float]:
     coarse = _spreads(loop_of(rtt, queue(alpha, _BETAS)))
     best = int(np.clip(np.argmin(coarse), 1, len(_BETAS) - 2))
     fine = np.geomspace(_BETAS[best - 1], _BETAS[best + 1], len(_BETAS))
-    loop = loop_of(rtt, queue(alpha, fine))
-    spreads = _spreads(loop)
+    spreads = _spreads(loop_of(rtt, queue(alpha, fine)))
     best = int(np.argmin(spreads))
+    beta = float(fine[best])
     return {
-        "beta_256": float(fine[best]),
-        "gain_margin_db": float(np.asarray(loop.margins().gain_margin_db)[best]),
+        "beta_256": beta,
+        "gain_margin_db": float(loop_of(rtt, queue(alpha, beta)).margins().gain_margin_db),
         "delay_sd_s": float(spreads[best]),
     }
 
@@ -115,12 +115,8 @@ def _measure(case: Case) -> Measured:
     curves: list[dict[str, Any]] = []
     packets: list[dict[str, Any]] = []
     for rtt in CURVES:
-        loop = loop_of(rtt, queue(ALPHA, _BETAS))
-        margins = np.asarray(loop.margins().gain_margin_db)
-        spread = _spreads(loop)
-        curves.append(
-            {"rtt_s": rtt, "beta_256": _BETAS, "gain_margin_db": margins, "delay_sd_s": spread}
-        )
+        spreads = _spreads(loop_of(rtt, queue(ALPHA, _BETAS)))
+        curves.append({"rtt_s": rtt, "beta_256": _BETAS, "delay_sd_s": spreads})
         for beta in _TRIED:
             runs = measure_packets(rtt, beta, case.seeds)
             seeds = np.arange(1, case.seeds + 1)
