@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.deployment.counters import heard_of, words_of
+from pi2_fluid.deployment.counters import Heard, heard_of, words_of
 
 TEXT = (Path(__file__).parents[1] / "data" / "tc_show.txt").read_text(encoding="utf-8")
 IDLE = {"packets": 9000, "drops": 0, "qlen": 0, "backlog": 0, "ecn_mark": 0}
@@ -199,3 +199,10 @@ def test_counters_change_no_verdict(capsys):
     assert run(["check", counted, "--json"]) == 0
     observed = json.loads(capsys.readouterr().out)["qdiscs"][0]["observed"]
     assert observed[1].startswith("no L4S packet (ECT(1), or CE) seen since it was made, and what")
+
+
+def test_what_is_not_shown_was_not_counted():
+    """Of a queue whose statistics have no drops, none is made up."""
+    heard = Heard(kind="pie", totals={"packets": 10}, now=[{}])
+    assert (heard.sent, heard.dropped, heard.marked, heard.at_the_limit) == (10, 0, 0, 0)
+    assert Heard(kind="pie", totals={"drops": 3}, now=[{}]).dropped == 3

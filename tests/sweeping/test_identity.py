@@ -461,3 +461,25 @@ print(content_of((own.reduce, own.Mine()), "x").digest)
 """
     found = {printed_by(code, env=os.environ | {"PYTHONHASHSEED": seed}) for seed in ("1", "2")}
     assert len(found) == 1
+
+
+class Slotted:
+    """An object with slots and what else it has: its state is a pair."""
+
+    __slots__ = ("__dict__", "first")
+
+    def __init__(self, first: float, second: float) -> None:
+        self.first, self.second = first, second
+
+    @functools.cached_property
+    def both(self) -> float:
+        return self.first + self.second
+
+
+def test_of_a_state_of_two_parts_both_count_and_what_follows_does_not() -> None:
+    fresh, asked = content_of(Slotted(1.0, 2.0), "it").digest, Slotted(1.0, 2.0)
+    assert asked.both == 3.0
+    assert isinstance(asked.__reduce_ex__(4)[2], tuple)
+    assert content_of(asked, "it").digest == fresh
+    assert content_of(Slotted(1.5, 2.0), "it").digest != fresh
+    assert content_of(Slotted(1.0, 2.5), "it").digest != fresh
