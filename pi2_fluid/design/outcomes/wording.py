@@ -118,7 +118,7 @@ def notes_of(best: Answer) -> list[str]:
     if losers:
         notes.append(
             f"Ruled out, for more than {points(best.loss):g} points of rate in some cell:"
-            f" {', '.join(losers)}."
+            f" {'; '.join(losers)}."
         )
     margins = [
         f"{said} at the {name} round trip ({1e3 * at.rtt:.4g} ms with the queue, windows of"

@@ -82,16 +82,10 @@ def test_margins_are_those_of_the_windows_that_occur(best):
 
 
 @pytest.mark.slow
-def test_equal_arguments_give_equal_bytes(best):
-    again = pf.tune(traffic=small(), seeds=4)
-    assert json.dumps(again.to_dict()) == json.dumps(best.to_dict())
-
-
-@pytest.mark.slow
-def test_an_executor_finds_the_same(best):
+def test_equal_arguments_give_equal_bytes_whoever_runs_the_cells(best):
     with ThreadPoolExecutor(2) as pool:
-        found = pf.tune(traffic=small(), seeds=4, client=pool)
-    assert json.dumps(found.to_dict()) == json.dumps(best.to_dict())
+        again = pf.tune(traffic=small(), seeds=4, client=pool)
+    assert json.dumps(again.to_dict()) == json.dumps(best.to_dict())
 
 
 @pytest.mark.slow
@@ -204,7 +198,7 @@ def test_cells_may_have_queues_of_several_kinds():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["pi2", "coupled", "pie"])
+@pytest.mark.parametrize("kind", ["coupled", "pie"])
 def test_other_kinds_of_queue_are_chosen_from(kind):
     family = {"one": cell(pf.Flows(pf.Reno(), 3, "20ms"), duration="14s")}
     found = pf.tune(traffic=family, aqm=kind, seeds=4)
@@ -271,19 +265,34 @@ def test_what_goes_with_traffic_is_refused_without():
 
 
 @pytest.mark.slow
-def test_many_long_flows_take_more_gain_and_few_beside_bursts_do_not():
+def test_many_long_flows_take_more_gain():
     many = [
         pf.Flows(pf.Cubic(), 8, "15ms", "long", start_jitter="1s"),
         pf.Flows(pf.Cubic(), 8, "15ms", "joining", start="12s", start_jitter=0.1),
     ]
-    free = pf.tune(traffic={"many": cell(*many, rate="10Mbit/s", duration="20s")}, seeds=12)
-    assert not free.kept
-    assert free.beta >= 1450 / 256 * 0.99  # what the kernel makes of 1450 parts
-    assert free.of("p99_after")[0] < 0.85
+    best = pf.tune(traffic={"many": cell(*many, rate="6Mbit/s")}, seeds=8)
+    assert not best.kept
+    assert best.beta >= 1450 / 256 * 0.99  # what the kernel makes of 1450 parts
+    assert best.of("p99_after")[0] < 0.85
+
+
+@pytest.mark.slow
+def test_few_long_flows_beside_bursts_do_not():
     bursts = [
-        pf.Flows(pf.Cubic(), 1, "40ms", f"s{k}", start=6.0 + 0.3 * k, stop=6.25 + 0.3 * k)
-        for k in range(40)
+        pf.Flows(pf.Cubic(), 1, "40ms", f"s{k}", start=7.5 + 0.6 * k, stop=7.75 + 0.6 * k)
+        for k in range(17)
     ]
-    few = cell(pf.Flows(pf.Cubic(), 2, "30ms", "long"), *bursts, rate="20Mbit/s", duration="20s")
-    held = pf.tune(traffic={"few": few}, seeds=12)
-    assert held.beta <= 1000 / 256
+    few = cell(pf.Flows(pf.Cubic(), 1, "40ms", "long"), *bursts, rate="15Mbit/s")
+    best = pf.tune(traffic={"few": few}, seeds=12)
+    assert best.beta <= 1000 / 256
+
+
+@pytest.mark.slow
+def test_traffic_without_long_flows_has_no_textbook_and_no_margins():
+    pages = pf.Transfers(pf.Cubic(), 4, "20ms", "pages", size=pf.Fixed(20), idle="500ms")
+    best = pf.tune(traffic={"pages": cell(pages)}, seeds=4)
+    assert best.textbook is None
+    assert best.margins == {}
+    assert np.isnan(best.rtt_6db)
+    assert best.outcomes["versus"].to_numpy().tolist() == ["default", "now"]
+    assert best.to_dict()["rtt_6db"] is None
