@@ -58,7 +58,7 @@ def time_of(cell):
 
 def test_the_page_has_all_its_tables():
     assert [len(rows) for _, rows in TABLES] == [6, 6, 5, 4, 5, 5, 3, 4, 6]
-    assert PAGE.count("\n") < 220
+    assert PAGE.count("\n") < 250  # with the screen of an answer by traffic
 
 
 @pytest.mark.slow
