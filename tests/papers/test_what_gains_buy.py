@@ -51,6 +51,11 @@ def test_windows_tell_the_regimes_apart() -> None:
     assert max(windows[name] for name in windows if name not in FEW) < 25.0
 
 
+def test_one_seed_is_refused() -> None:
+    with pytest.raises(pf.errors.DomainError, match="seeds = 1 leaves no interval"):
+        _ = pf.figure("what_gains_buy", seeds=1).measured
+
+
 def test_intervals_are_students() -> None:
     values = np.random.default_rng(1).normal(size=7)
     found = ours.interval_of("rate", values, "_points")

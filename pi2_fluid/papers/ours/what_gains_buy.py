@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 import pi2_fluid as pf
+from pi2_fluid.errors import DomainError
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
 from pi2_fluid.plot import COLORS, label_curve
 from pi2_fluid.results.runs import uninterrupted
@@ -220,6 +221,10 @@ def _row(queue: Queue, found: dict[str, FloatArray]) -> dict[str, Any]:
 
 
 def _measure(case: Case) -> Measured:
+    if case.seeds < 2:
+        raise DomainError(
+            f"seeds = {case.seeds} leaves no interval, which this figure draws: give 2 or more."
+        )
     cells: list[dict[str, Any]] = []
     means: list[dict[str, Any]] = []
     for regime in REGIMES:
