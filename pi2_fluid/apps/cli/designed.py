@@ -54,7 +54,7 @@ def print_design(design: Design, who: Iterable[str]) -> None:
     said = (design.guarantee_text, _PACKETS, design.note)
     console.print(f"\n{' '.join(filter(None, said))}\n")
     if design.cost_text:
-        console.print(f"What it costs: {design.cost_text}\n")
+        console.print(f"What it costs: {design.cost_text} Otherwise use --traffic.\n")
     _print_alternatives(console, design)
     if design.verification is not None:
         _print_verification(console, design.verification)
