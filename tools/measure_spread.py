@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from scipy.stats import binomtest
 import pi2_fluid as pf
 from pi2_fluid.errors import quietly
 from pi2_fluid.loop.linearization import per_class
+from pi2_fluid.saving import save_text
 
 START, END = 8.0, 44.0  # s
 BIN = 0.02
@@ -199,12 +201,13 @@ def main() -> None:
     for group, points in found.items():
         print(f"{group}: {shown(points)}; {lost(points)}")
     if given.rows:
-        with given.rows.open("w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(("cell", "gains", "predicted_s", "rho", "measured_s", "rate"))
-            for p in (p for points in found.values() for p in points):
-                numbers = [f"{x:.5g}" for x in (p.predicted, p.rho, p.measured, p.rate)]
-                rows.writerow((p.cell, " ".join(map(str, p.gains)), *numbers))
+        text = io.StringIO(newline="")
+        rows = csv.writer(text)
+        rows.writerow(("cell", "gains", "predicted_s", "rho", "measured_s", "rate"))
+        for p in (p for points in found.values() for p in points):
+            numbers = [f"{x:.5g}" for x in (p.predicted, p.rho, p.measured, p.rate)]
+            rows.writerow((p.cell, " ".join(map(str, p.gains)), *numbers))
+        save_text(given.rows, text.getvalue())
 
 
 if __name__ == "__main__":
