@@ -157,7 +157,7 @@ def _reader() -> dict[str, pf.Scenario]:
 
 def _pulses(every: float, rtt: float) -> list[pf.Flows]:
     """Return short flows without sizes, which kernels run, too: each sends for a quarter second."""
-    starts = np.arange(6.0, _END - 1.0, every)
+    starts = np.arange(6.0, _BACK, every)
     return [
         pf.Flows(pf.Cubic(), 1, rtt, f"pulse{number}", start=at, stop=at + 0.25, start_jitter=0.05)
         for number, at in enumerate(map(float, starts))
@@ -172,7 +172,7 @@ def _kernel() -> dict[str, pf.Scenario]:
         "reno": _cell(12e6, _long(pf.Reno(), 6, 0.06, "long"), _joining(pf.Reno(), 6, 0.06)),
         "cut": _cell(24e6, _long(pf.Cubic(), 6, 0.025, "long"), factor=0.25),
         "one_and_pulses": _cell(16e6, one, *_pulses(0.8, 0.036)),
-        "two_and_pulses": _cell(24e6, two, *_pulses(0.4, 0.028)),
+        "two_and_pulses": _cell(24e6, two, *_pulses(0.45, 0.028)),
         "three_and_pulses": _cell(30e6, _long(pf.Cubic(), 3, 0.04, "long"), *_pulses(0.5, 0.03)),
     }
 
