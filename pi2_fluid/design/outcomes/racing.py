@@ -67,9 +67,9 @@ class Rules:
     first : int
         Seeds of each round.
     enough : int
-        Seeds that the answer must have.
+        Seeds that the base must have to be the answer.
     seeds : int
-        The most that a candidate may have.
+        The most that a candidate may have, and what any other answer must have.
     rivals : int
         How many of the others go on with the leader in a round.
     runs : int
@@ -138,6 +138,8 @@ class Race:
     Beside this stands caution. Who is to be recommended must not only be free of a proof that it
     loses: with `enough` seeds, a loss that exceeds what is allowed by a standard error rules out,
     too, and whoever loses exactly what is allowed goes so with a probability of 16 % in each look.
+    And who leads has been lucky: another than the base is the answer only with all of the seeds,
+    the last of which came after it took the lead as a rule.
     """
 
     count: int
@@ -158,7 +160,8 @@ class Race:
             rivals = self.rivals(leader)
             seeds = self.seeds_of(leader)
             open_ = [i for i in rivals if self.seeds_of(i) < rules.seeds or seeds < rules.seeds]
-            if seeds >= min(rules.enough, rules.seeds) and not open_ and self._decided(leader):
+            least = rules.enough if leader == self.base else rules.seeds
+            if seeds >= min(least, rules.seeds) and not open_:
                 self.stopped = (
                     _TOO_CLOSE.format(100.0 * max(rivals.values()))
                     if rivals
@@ -240,11 +243,6 @@ class Race:
             mean = np.where(cells, lost.mean(axis=1), -np.inf)
             worst = int(np.argmax(mean))
             self.ruled_out[candidate] = worst, float(mean[worst])
-
-    def _decided(self, leader: int) -> bool:
-        """Whether it is known if the leader is better than the base, as well as seeds can tell."""
-        known = leader == self.base or self.certainly_better(leader)
-        return known or self.seeds_of(leader) >= self.rules.seeds
 
     @property
     def _pair_level(self) -> float:
