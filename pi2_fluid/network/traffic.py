@@ -27,8 +27,10 @@ from pi2_fluid.network.text import Written, located, read_text
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
 
-__all__ = ["Traffic"]
+__all__ = ["ALL", "Traffic"]
 
+#: What results call the mean over all cells.
+ALL: Final = "all"
 _HEAD: Final = ("name", "title", "note")
 #: The family of which only numbers are known.
 _ANY: Final = "link"
@@ -364,6 +366,11 @@ def _called(cells: Sequence[Cell]) -> list[Cell]:
             raise ScenarioError(
                 f"cells {first} and {number} are both called {show_value(each.name)}: give each a"
                 " name of its own, as results call it."
+            )
+        if each.name == ALL:
+            raise ScenarioError(
+                f"cell {number} is called {ALL!r}, as results call the mean over all cells: give it"
+                " another name."
             )
         called.append(each)
     return called

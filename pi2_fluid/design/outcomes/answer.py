@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pi2_fluid.design.outcomes.comparing import ALL
 from pi2_fluid.design.outcomes.lattice import Kind
 from pi2_fluid.design.outcomes.measures import MEASURES
 from pi2_fluid.design.outcomes.standing import Standing
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.network.traffic import Traffic
+from pi2_fluid.network.traffic import ALL, Traffic
 
 if TYPE_CHECKING:
     import xarray

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 from pi2_fluid.design.outcomes.measures import MEASURES
+from pi2_fluid.network.traffic import ALL
 
 if TYPE_CHECKING:
     import xarray
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
     from pi2_fluid.results.dataset import Column
     from pi2_fluid.values import FloatArray
 
-__all__ = ["ALL", "Compared", "compared", "comparison"]
+__all__ = ["Compared", "compared", "comparison"]
 
 #: What the mean over cells is called among them.
-ALL: Final = "all"
 _TAIL: Final = 0.025
 _TINY: Final = 1e-4  # s, and of a share: less is the same to people
 _RATIOS: Final = np.array([about.compared == "ratio" for about in MEASURES.values()])

@@ -60,7 +60,7 @@ def measure(
 ) -> FloatArray:
     """Return every measure of every seed, NaN where there is none.
 
-    Delays are those of Classic packets, or of L4S packets where there are no others.
+    Delays are those of Classic packets, or of L4S packets where no other sender hears signals.
 
     Parameters
     ----------
@@ -114,10 +114,12 @@ class _Bins:
         self.edges = runs["delay"].to_numpy(), runs["delay_end"].to_numpy()
         self.scalable: BoolArray = np.array([f.sender.signal == "scalable" for f in scenario.flows])
         #: Whose delays are measured.
-        self.own = self.scalable if self.scalable.all() else ~self.scalable
+        heard = [flows.sender.constant_rate is None for flows in scenario.flows]
+        alone = self.scalable.any() and bool(np.all(self.scalable[heard]))
+        self.own = self.scalable if alone else ~self.scalable
         delay: Any = runs["queue_delay"]
         if "band" in delay.dims:
-            delay = delay.isel(band=int(self.scalable.all()))
+            delay = delay.isel(band=int(alone))
         self.delay: FloatArray = delay.to_numpy()
         carried = runs["throughput"].to_numpy().sum(axis=-1)
         capacity = runs["capacity"].to_numpy()

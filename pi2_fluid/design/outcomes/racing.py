@@ -117,6 +117,8 @@ class Race:
     tallies : dict
         What is known of each candidate, by its number; it grows while the race runs, and stays
         when it is interrupted.
+    barred : frozenset of int
+        Who is measured, and cannot be the answer.
     ruled_out : dict
         Of those that lose too much: the cell, and the mean loss there.
     stopped : str
@@ -146,6 +148,7 @@ class Race:
     base: int
     sample: Callable[[Sequence[Request]], Iterator[Tally]]
     rules: Rules
+    barred: frozenset[int] = frozenset()
     tallies: dict[int, Tally] = field(default_factory=dict)
     ruled_out: dict[int, tuple[int, float]] = field(default_factory=dict)
     stopped: str = ""
@@ -169,8 +172,7 @@ class Race:
                 )
                 return
             if self.runs >= rules.runs or time.monotonic() - begun >= rules.seconds:
-                self.cut_short = True
-                self.stopped = (
+                self.cut(
                     f"{rules.runs:g} runs were made"
                     if self.runs >= rules.runs
                     else f"{rules.seconds:g} s had passed"
@@ -179,6 +181,12 @@ class Race:
             behind = [i for i in rivals if self.seeds_of(i) < rules.seeds]
             chosen = [self.base, leader, *behind[: rules.rivals]]
             self._more(chosen, min(seeds + rules.first, rules.seeds))
+
+    def cut(self, why: str) -> None:
+        """End before the evidence does: who has lost too much so far is not the answer."""
+        self.stopped, self.cut_short = why, True
+        for candidate in list(self.tallies):
+            self._judge(candidate)
 
     def seeds_of(self, candidate: int) -> int:
         """Return how many seeds a candidate has."""
@@ -191,8 +199,8 @@ class Race:
 
     @property
     def racing(self) -> list[int]:
-        """Who is measured and not ruled out."""
-        return [i for i in sorted(self.tallies) if i not in self.ruled_out]
+        """Who is measured, and is neither ruled out nor barred."""
+        return [i for i in sorted(self.tallies) if i not in self.ruled_out and i not in self.barred]
 
     @property
     def leader(self) -> int:
@@ -236,7 +244,7 @@ class Race:
         shared = min(own.shape[1], other.shape[1])
         lost = other[:, :shared] - own[:, :shared]
         cells = certain_loss(lost, self.rules.loss, self.rules.level / self.rules.looks)
-        if shared >= self.rules.enough:
+        if self.cut_short or shared >= min(self.rules.enough, self.rules.seeds):
             error = lost.std(axis=1, ddof=1) / math.sqrt(shared)
             cells |= lost.mean(axis=1) - error > self.rules.loss
         if cells.any():

@@ -33,6 +33,8 @@ __all__ = ["TuningInterrupted", "recommend"]
 
 #: Runs after which no round begins.
 _RUNS: Final = 2500
+#: s, beyond which blocks of a histogram are longer than a second.
+_LONGEST: Final = 100.0
 _DB: Final = (6.0, 0.0)
 
 
@@ -69,6 +71,13 @@ def recommend(
     """
     begun = time.process_time()
     cells = wishes.traffic.cells
+    for cell in cells:
+        if (lasts := float(cell.scenario.duration)) > _LONGEST:
+            raise DomainError(
+                f"cell {cell.name!r} lasts {lasts:g} s, and delays are counted"
+                " in hundredths of a run, too long to say what follows an event: give it"
+                f" {_LONGEST:g} s or less."
+            )
     for cell, law in zip(cells, wishes.bases, strict=True):
         if obstacle := Packets().obstacle(cell.with_aqm(law).scenario):
             raise UnsupportedError(f"cell {cell.name!r} cannot be run packet by packet: {obstacle}")
@@ -87,13 +96,13 @@ def recommend(
         client,
         None if progress is None else lambda done: progress(done, max(done, _RUNS)),
     )
-    race = Race(len(field.laws), field.base, runner.sample, rules)
+    race = Race(len(field.laws), field.base, runner.sample, rules, frozenset(field.barred))
     try:
         race.run()
     except KeyboardInterrupt:
         if race.seeds_of(field.base) < 2:
             raise
-        race.stopped, race.cut_short = "it was interrupted", True
+        race.cut("it was interrupted")
         told = _described(wishes, field, race, runner, time.process_time() - begun)
         raise TuningInterrupted(told) from None
     return _described(wishes, field, race, runner, time.process_time() - begun)
@@ -118,12 +127,17 @@ class _Field:
         self.margins: list[float] = []
         designed = [law for law in (*known, *listed) if isinstance(law, PiFamily)]
         margins = iter(least_margins(self.cells, designed))
+        #: Who is compared with, and keeps too little margin to be the answer.
+        self.barred: set[int] = set()
         for place, law in enumerate((*known, *listed)):
             margin = float(next(margins)) if isinstance(law, PiFamily) else math.nan
-            fit = place < len(known) or margin >= wishes.floor_db
-            if fit and not any(law == other for other in self.laws):
-                self.laws.append(law)
-                self.margins.append(margin)
+            fit = margin >= wishes.floor_db
+            if any(law == other for other in self.laws) or not (fit or place < len(known)):
+                continue
+            if place > 0 and not fit:  # what runs now can always be kept
+                self.barred.add(len(self.laws))
+            self.laws.append(law)
+            self.margins.append(margin)
         self.scenarios = [
             [
                 cell.with_aqm(own if law is None else law).scenario
@@ -139,7 +153,10 @@ class _Field:
     @property
     def names(self) -> list[str]:
         """What to call the candidates."""
-        return ["own" if law is None else self.kind.name_of(law) for law in self.laws]
+        names = ["own" if law is None else self.kind.name_of(law) for law in self.laws]
+        if names[self.base] in names[self.base + 1 :]:  # which names do not tell
+            names[self.base] += " (now)"
+        return names
 
 
 def textbook_of(kind: Kind, traffic: Traffic, design: Callable[..., Design]) -> PiFamily | None:
@@ -230,7 +247,8 @@ def _labels(
     each = ("candidate",)
 
     def numbers(name: str) -> FloatArray:
-        return np.array([float(getattr(law, name, math.nan)) for law in laws])
+        values = [getattr(law, name, None) for law in laws]
+        return np.array([math.nan if value is None else float(value) for value in values])
 
     scores = [race.against(i, race.base) for i in measured]
     away = [race.against(i, race.base).bound(0.025) - race.against(i, race.base).mean

@@ -53,7 +53,8 @@ def verdict_of(best: Answer) -> str:
     """Return the answer in a sentence."""
     if best.kept:
         tried = "has shown itself" if best.cut_short else "that was tried is certainly"
-        return f"Keep what you have, {best.chosen}: nothing {tried} better for this traffic."
+        what = "the default" if best.base == best.default else "what you have"
+        return f"Keep {what}, {best.chosen}: nothing {tried} better for this traffic."
     said = []
     for measure, words in (
         ("p99", "the 99th percentile of the delay"),
@@ -113,11 +114,12 @@ def notes_of(best: Answer) -> list[str]:
     places = dict(best.margins)
     if len({(at.rtt, at.window) for at in places.values()}) == 1:
         places.pop("typical", None)  # the longest is the only one
-    notes = [] if best.kept else [f"Least rate: {points(lost):+.2f} points, in {cell}."]
+    doubt = " (not certainly more than it may lose)" if -lost > best.loss else ""
+    notes = [] if best.kept else [f"Least rate: {points(lost):+.2f} points{doubt}, in {cell}."]
     losers = [row["candidate"] for row in best.rows() if _LOSES in row["role"]]
     if losers:
         notes.append(
-            f"Ruled out, for more than {points(best.loss):g} points of rate in some cell:"
+            f"Ruled out, as they lose more than {points(best.loss):g} points of rate in some cell:"
             f" {'; '.join(losers)}."
         )
     margins = [

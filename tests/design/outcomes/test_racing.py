@@ -189,3 +189,29 @@ def test_where_nothing_is_better_the_base_is_kept_in_nineteen_of_twenty():
         race = raced(Synthetic([0.0] * 6, sd=0.03, seed=seed))
         replaced += race.certainly_better(race.leader)
     assert replaced <= 0.05 * 150
+
+
+def test_who_is_barred_is_measured_and_is_never_the_answer():
+    synthetic = Synthetic([0.0, -0.5, -0.2])
+    race = Race(3, 0, synthetic.sample, QUICK, barred=frozenset({1}))
+    race.run()
+    assert race.leader == 2
+    assert race.seeds_of(1) >= QUICK.first
+
+
+def test_with_few_seeds_a_loss_of_a_standard_error_rules_out_too():
+    rates = [0.95, np.array([0.95, 0.95, 0.91, 0.95, 0.95])]
+    rules = Rules(seeds=4)
+    answers = [raced(Synthetic([0.0, -0.3], rates, rate_sd=0.02, seed=i), rules) for i in range(60)]
+    certain = [certain_loss(*_lost(race, 4), rules.level).any() for race in answers]
+    # Four points are lost where one is allowed, with an error of 1.4: nearly always too much for
+    # caution, and hardly ever certain.
+    assert sum(race.leader == 1 for race in answers) <= 15
+    assert sum(certain) <= 20
+
+
+def test_a_race_that_is_cut_short_does_not_end_with_who_lost_too_much():
+    rates = [0.95, np.array([0.95, 0.95, 0.91, 0.95, 0.95])]
+    race = raced(Synthetic([0.0, -0.3], rates, rate_sd=0.008, seed=3), Rules(runs=1))
+    assert race.cut_short
+    assert race.leader == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -296,3 +297,30 @@ def test_traffic_without_long_flows_has_no_textbook_and_no_margins():
     assert np.isnan(best.rtt_6db)
     assert best.outcomes["versus"].to_numpy().tolist() == ["default", "now"]
     assert best.to_dict()["rtt_6db"] is None
+
+
+@pytest.mark.slow
+def test_what_has_no_gains_can_be_what_runs_now():
+    answer = pf.tune(traffic=small(), base=pf.TailDrop(), aqm="dualpi2", seeds=4)
+    assert answer.base == pf.TailDrop()
+    assert {row["candidate"] for row in answer.rows() if "base" in row["role"]} == {"taildrop"}
+    assert "taildrop" in answer.summary()
+
+
+@pytest.mark.slow
+def test_a_queue_that_differs_in_other_numbers_has_a_name_of_its_own():
+    answer = pf.tune(traffic=small(), base=replace(QUEUE, k=3.0), seeds=4)
+    names = [row["candidate"] for row in answer.rows()]
+    assert len(set(names)) == len(names)
+    assert "41/819 (now)" in names
+
+
+def test_a_run_whose_histograms_are_too_coarse_is_refused():
+    long = pf.Flows(pf.Reno(), 3, "20ms", "long")
+    with pytest.raises(DomainError, match=r"lasts 120 s.*give it 100 s or less"):
+        pf.tune(traffic=cell(long, duration="120s"), seeds=4)
+
+
+def test_no_cell_is_called_as_the_mean_over_all():
+    with pytest.raises(pf.ScenarioError, match="cell 1 is called 'all'"):
+        pf.Traffic({"all": cell(pf.Flows(pf.Reno(), 3, "20ms"))})
