@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from outcome_families import FAMILIES, KERNEL, SEEN
+from outcome_families import FAMILIES, KERNEL, SET_ASIDE
 from scipy import stats
 
 import pi2_fluid as pf
@@ -224,33 +224,48 @@ def report(found: Mapping[str, Mapping[str, Any]], kernel: Mapping[str, Any] | N
         "|---|---|---|---|---|---|---|",
     ]
     for name, one in found.items():
-        rows = [(x["chosen"] + (" (kept)" if x["kept"] else ""), f"tuned from {start}")
-                for start, x in zip(STARTS, one["tuned"], strict=True)]  # fmt: skip
+        rows = [
+            (x["chosen"] + (", kept" if x["kept"] else ""), f"tuned from {start}")
+            for start, x in zip(STARTS, one["tuned"], strict=True)
+        ]
+        rows = list(dict(reversed(rows)).items())[::-1]  # equal answers of both starts once
         rows += [(f"textbook {one['textbook']}", "textbook")] if "textbook" in one else []
-        aside = "" if name.partition(" ")[0] in SEEN or name in WORDS else " (set aside)"
+        aside = " (set aside)" if name.partition(" ")[0] in SET_ASIDE else ""
         for answer, key in rows:
             row = one["against"][key]
             rate, low, high = row["rate"]
-            cells = [
-                f"{name}{aside}", answer, ratio(row.get("p99")), ratio(row.get("p99_after")),
-                ratio(row.get("mean_after")), f"{rate:+.2f} ± {(high - low) / 2:.2f}",
+            changes = [
+                *(ratio(row.get(x)) for x in ("p99", "p99_after", "mean_after")),
+                f"{rate:+.2f} ± {(high - low) / 2:.2f}",
                 f"{row['worst']:+.2f}",
-            ]  # fmt: skip
-            lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "| what | asked | measured | |", "|---|---|---|---|"]
-    checks = [
-        (f"{name}: {what}", *rest) for name, one in found.items() for what, *rest in bars(one)
+            ]
+            cells = ["" for _ in changes] if answer.endswith("kept") else changes
+            lines.append(f"| {' | '.join([name + aside, answer, *cells])} |")
+    lines += ["", "| asked of each | held | missed |", "|---|---|---|"]
+    lines += [
+        f"| {what} | {held} of {held + len(missed)} | {', '.join(missed)} |"
+        for what, held, missed in tallied(found)
     ]
+    lines += ["", "| asked | | measured | |", "|---|---|---|---|"]
+    checks: list[tuple[str, str, str, bool]] = []
     if {"pages", "uplink", "home"} <= found.keys():
-        checks += list(signs(found))
-    if kernel is not None:
-        for name, one in kernel.items():
-            z = one["rms_z"]
-            checks.append(
-                (f"kernel, {name}: rms z of {one['compared']}", "<= 1.3", f"{z:.2f}", z <= 1.3)
-            )
+        checks += signs(found)
+    for name, one in (kernel or {}).items():
+        z = one["rms_z"]
+        what = f"kernel, {name} ({len(one['cells'])} cells): rms z of {one['compared']}"
+        checks.append((what, "<= 1.3", f"{z:.2f}", z <= 1.3))
     lines += [f"| {a} | {b} | {c} | {'' if ok else '**missed**'} |" for a, b, c, ok in checks]
     return "\n".join(lines)
+
+
+def tallied(found: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, int, list[str]]]:
+    """Return of each bar how many families are within it, and what the others have."""
+    table: dict[str, tuple[int, list[str]]] = {}
+    for name, one in found.items():
+        for what, bar, value, ok in bars(one):
+            held, missed = table.get(f"{what} {bar}", (0, []))
+            table[f"{what} {bar}"] = held + ok, missed + ([] if ok else [f"{name} {value}"])
+    return [(what, *row) for what, row in table.items()]
 
 
 def main() -> None:
