@@ -161,7 +161,8 @@ def tune(
         str | None,
         option(
             "NAME",
-            f"Which queue: {', '.join(DESIGNED)}. Default pi2; for a word of traffic dualpi2, for scenarios theirs.",
+            f"Which queue: {', '.join(DESIGNED)}. Default pi2; for a word of traffic dualpi2, for"
+            " scenarios theirs.",
             "Queue",
         ),
     ] = None,
