@@ -171,23 +171,21 @@ def _with_counts(cell: Cell, wanted: Callable[[int], int]) -> Cell:
 
     A class gets what its flows add to those that are there before it, and with it.
     """
-    counts: dict[str, int] = {}
+    numbers: dict[str, Callable[[int], int]] = {}
     before: list[tuple[str, Flows]] = []
     for name, flow in _long(cell):
         beside = [(other, there) for other, there in before if _meet(there, flow, cell.scenario)]
-        at_once = sum(int(there.count) for _, there in beside) + int(flow.count)
-        counts[name] = max(1, wanted(at_once) - sum(counts[other] for other, _ in beside))
+        old = sum(int(there.count) for _, there in beside)
+        new = sum(numbers[other](int(there.count)) for other, there in beside)
+
+        def number(count: int, old: int = old, new: int = new) -> int:
+            return max(1, wanted(old + count) - new) if count else 0
+
+        numbers[name] = number
         before.append((name, flow))
 
     def scaled(name: str, flow: Flows) -> _Parts:
-        if name not in counts:
-            return [(flow, lambda count: count)]
-        own, new = int(flow.count), counts[name]
-
-        def number(count: int) -> int:
-            return max(min(count, 1), math.floor(count * new / own + 0.5))
-
-        return [(flow, number)]
+        return [(flow, numbers.get(name, lambda count: count))]
 
     return _in_parts(cell, scaled)
 

@@ -101,7 +101,7 @@ def test_the_answer_stands_first_then_outcomes_then_margins(capsys, tiny, best, 
     for row in (f"{best.chosen}  chosen", "12/643  now", "41/819  default"):
         (line,) = [line for line in text.splitlines() if line.startswith(row)]
         assert len(re.findall(INTERVAL, line)) == 4
-    assert "Margins left: " in flat
+    assert "Margins left, of the flows in these cells: " in flat
     assert "by rates" in flat
     assert re.search(r"6 dB hold \S.*, 0 dB .*, queue included", flat)
     assert flat.endswith(f"{best.runs} runs; stopped: {best.stopped}.")

@@ -188,6 +188,13 @@ class TestLongFlows:
             {"long": 0.0},
         ]
 
+    def test_what_comes_by_schedule_counts_as_what_is_there(self) -> None:
+        steps = [pf.Change("20s", counts={"one": 8}), pf.Change("32s", counts={"one": 1})]
+        one = pf.Flows(pf.Cubic(), 1, "30ms", "one")
+        for asked in ((1, 16), (1, 4), (2, 4)):
+            made = pf.Traffic(cell(one, changes=steps), long=asked)
+            assert made.cells[0].long_flows == asked
+
     def test_every_class_keeps_a_flow_and_a_warning_says_where(self) -> None:
         with pytest.warns(pf.AssumptionWarning, match=r"more than 1 .* in 'cell', for each"):
             made = pf.Traffic(cell(LONG, joining(3)), long=1)

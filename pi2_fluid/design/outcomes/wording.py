@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.design.outcomes.measures import MEASURES
+from pi2_fluid.units import rate_in_words
 
 if TYPE_CHECKING:
     from pi2_fluid.design.outcomes.answer import Answer
@@ -115,7 +116,8 @@ def notes_of(best: Answer) -> list[str]:
     if len({(at.rtt, at.window) for at in places.values()}) == 1:
         places.pop("typical", None)  # the longest is the only one
     doubt = " (not certainly more than it may lose)" if -lost > best.loss else ""
-    notes = [] if best.kept else [f"Least rate: {points(lost):+.2f} points{doubt}, in {cell}."]
+    notes = [_traffic(best)]
+    notes += [] if best.kept else [f"Least rate: {points(lost):+.2f} points{doubt}, in {cell}."]
     losers = [row["candidate"] for row in best.rows() if _LOSES in row["role"]]
     if losers:
         notes.append(
@@ -129,15 +131,36 @@ def notes_of(best: Answer) -> list[str]:
         if (said := _margins(at))
     ]
     if margins:
-        notes.append(f"Margins left: {'; '.join(margins)}.")
+        notes.append(f"Margins left, of the flows in these cells: {'; '.join(margins)}.")
     if not math.isnan(best.rtt_6db):
         notes.append(
-            f"6 dB hold {_up_to(best.rtt_6db)}, 0 dB {_up_to(best.rtt_0db)}, queue included, by"
+            f"If flows with the largest of these windows had longer paths: 6 dB hold"
+            f" {_up_to(best.rtt_6db)}, 0 dB {_up_to(best.rtt_0db)}, queue included, by"
             " acknowledgements of Reno."
         )
     notes += [f"Mind: {caveat}." for caveat in best.traffic.caveats]
     notes.append(f"{best.runs} runs; stopped: {best.stopped}.")
     return notes
+
+
+def _traffic(best: Answer) -> str:
+    """Return who sends over which links, as was taken or assumed."""
+    cells = best.traffic.cells
+    rates = [float(cell.scenario.link.capacity) for cell in cells]
+    long = [count for cell in cells for count in cell.long_flows]
+    ends = [end for cell in cells if cell.windows for end in cell.windows]
+    rate = " to ".join(dict.fromkeys(map(rate_in_words, (min(rates), max(rates)))))
+    said = [f"{len(cells)} cells" if len(cells) > 1 else "1 cell", rate]
+    if ends:
+        family = best.traffic
+        paths = _span(1e3 * family.shortest_rtt, 1e3 * family.longest_rtt)
+        said += [f"paths of {paths} ms", f"{_span(min(long), max(long))} long flows at once"]
+        said.append(f"windows of {_span(min(ends), max(ends))} segments")
+    return f"For {best.traffic.name or 'this traffic'}: {', '.join(said)}."
+
+
+def _span(low: float, high: float) -> str:
+    return " to ".join(dict.fromkeys((f"{low:.3g}", f"{high:.3g}")))
 
 
 def summary_of(best: Answer, line: str | None) -> str:
