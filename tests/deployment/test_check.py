@@ -526,7 +526,7 @@ def test_json(capsys, monkeypatch):
     )
     answer = json.loads(out)
     assert code == 1
-    assert list(answer) == ["qdiscs", "verdict", "foreign", "others", "path", "read"]
+    assert list(answer) == ["qdiscs", "verdict", "foreign", "others", "path", "read", "traffic"]
     assert answer["path"] is None
     assert answer["verdict"] == "unstable"
     first, second = answer["qdiscs"]
