@@ -19,16 +19,19 @@ from typing import Any, Final
 
 import numpy as np
 from outcome_families import FAMILIES, KERNEL, SET_ASIDE
-from scipy import stats
+from scipy import special
 
 import pi2_fluid as pf
+from pi2_fluid.design.outcomes.comparing import compared
 from pi2_fluid.design.outcomes.lattice import read_kind
 from pi2_fluid.design.outcomes.measures import MEASURES
 from pi2_fluid.design.outcomes.predicting import least_margins
+from pi2_fluid.design.outcomes.racing import difference_of
 from pi2_fluid.design.outcomes.running import Job, costs, run_job
 from pi2_fluid.design.outcomes.wishes import VALUES
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.saving import save_text
+from pi2_fluid.values import FloatArray
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGE: Final = ROOT / "docs" / "outcomes.md"
@@ -51,7 +54,7 @@ def traffic_of(name: str) -> pf.Traffic:
     return pf.Traffic(name)
 
 
-def measured(traffic: pf.Traffic, law: PiFamily, seeds: int) -> np.ndarray[Any, Any]:
+def measured(traffic: pf.Traffic, law: PiFamily, seeds: int) -> FloatArray:
     """Return every measure of a queue in every cell, of shape (cells, measures, seeds)."""
     here = version("pi2-fluid")
     return np.array(
@@ -70,31 +73,23 @@ def measured(traffic: pf.Traffic, law: PiFamily, seeds: int) -> np.ndarray[Any, 
     )
 
 
-def mean_of(each: np.ndarray[Any, Any]) -> list[float]:
-    """Return a mean over cells of (cells, seeds), with the ends of its interval of 95 %."""
-    parts = each.var(axis=1, ddof=1) / (each.shape[1] * each.shape[0] ** 2)
-    whole = float(parts.sum())
-    freedom = whole**2 / float((parts**2).sum() / (each.shape[1] - 1)) if whole > 0.0 else 1.0
-    away = float(stats.t.ppf(0.975, freedom)) * math.sqrt(whole)
-    return [float(each.mean()), float(each.mean()) - away, float(each.mean()) + away]
-
-
-def against(own: np.ndarray[Any, Any], base: np.ndarray[Any, Any]) -> dict[str, Any]:
+def against(own: FloatArray, base: FloatArray) -> dict[str, Any]:
     """Return how one queue does against another: score, ratios, points of rate, certain losses."""
     weight = VALUES["balanced"]
-    row: dict[str, Any] = {"score": mean_of(costs(own, weight) - costs(base, weight))}
+    score = difference_of(costs(own, weight) - costs(base, weight))
+    away = score.bound(0.025) - score.mean
+    row: dict[str, Any] = {"score": [score.mean, score.mean - away, score.mean + away]}
+    told = compared(own, base)
     for name in ("p99", "p99_after", "mean_after", "l4s_p99", "completion"):
-        place = NAMES.index(name)
-        there = ~np.isnan(own[:, place]).any(axis=1) & ~np.isnan(base[:, place]).any(axis=1)
-        if there.any():
-            logs = np.log(own[there, place] / base[there, place])
-            row[name] = [math.exp(x) for x in mean_of(logs)]
-    rate = 100.0 * (own - base)[:, NAMES.index("rate_measured")]
-    row["rate"] = mean_of(rate)
-    error = rate.std(axis=1, ddof=1) / math.sqrt(rate.shape[1])
-    level = float(stats.t.ppf(1.0 - 0.05 / len(rate), rate.shape[1] - 1))
-    row["certain"] = [float(x) for x in rate.mean(axis=1) + level * error]  # what is surely lost
-    row["worst"] = float(rate.mean(axis=1).min())
+        ends = [float(x[NAMES.index(name), -1]) for x in (told.change, told.low, told.high)]
+        if not math.isnan(ends[0]):
+            row[name] = ends
+    rate = NAMES.index("rate_measured")
+    row["rate"] = [100.0 * float(x[rate, -1]) for x in (told.change, told.low, told.high)]
+    mean, error = 100.0 * told.change[rate, :-1], 100.0 * told.error[rate, :-1]
+    away = -float(special.stdtrit(own.shape[-1] - 1, 0.05 / len(mean)))
+    row["certain"] = [float(x) for x in mean + away * error]  # what is surely lost, if below 0
+    row["worst"] = float(mean.min())
     return row
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Compared", "compared", "comparison"]
 
-#: What the mean over cells is called among them.
 _TAIL: Final = 0.025
 _TINY: Final = 1e-4  # s, and of a share: less is the same to people
 _RATIOS: Final = np.array([about.compared == "ratio" for about in MEASURES.values()])

@@ -175,10 +175,10 @@ def _gain_margin(loop: Callable[[], Loop]) -> Values:
 
 
 def _alike(laws: Sequence[PiFamily]) -> Iterator[list[int]]:
-    """Yield which laws differ in nothing but their gains."""
-    groups: dict[tuple[float, float], list[int]] = {}
+    """Yield which laws differ in nothing but their gains: those alone are one law with arrays."""
+    groups: dict[PiFamily, list[int]] = {}
     for i, law in enumerate(laws):
-        groups.setdefault((float(law.target), float(law.update_interval)), []).append(i)
+        groups.setdefault(replace(law, alpha=1.0, beta=1.0), []).append(i)
     yield from groups.values()
 
 
