@@ -97,6 +97,14 @@ def pytest_configure(config):
         config.option.doctest_ignore_import_errors = True  # modules that are written with JAX
 
 
+@pytest.fixture(autouse=True)
+def no_figure_left():
+    """Close what a test has drawn: the next that draws into the current figure begins a new one."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 @pytest.fixture(scope="session")
 def jax():
     """JAX, for the tests that use it, or anything that does: they are skipped where it is not."""

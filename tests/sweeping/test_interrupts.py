@@ -14,7 +14,7 @@ import pi2_fluid as pf
 pytest.importorskip("zarr")
 
 SWEEP = """
-import functools, itertools, json, os, signal, sys, time
+import functools, itertools, json, os, signal, sys, threading, time
 
 import pi2_fluid as pf
 from pi2_fluid.sweeping import blocks, sweep as room
@@ -27,12 +27,19 @@ path = sys.argv[1] + "/"
 
 
 def interrupted_at(place, workers=2, **given):
-    count = itertools.count()
+    count, heard = itertools.count(), threading.Event()
+
+    def hear(*received):
+        heard.set()
+        signal.default_int_handler(*received)
+
+    signal.signal(signal.SIGINT, hear)
 
     def run(*these):
         if next(count) == place:
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.1)  # until the first thread has heard it
+            heard.wait(60.0)  # on a busy machine the first thread may be late
+            time.sleep(0.5)  # in which it says so to the others
         return plain(*these)
 
     Runs._run = run
