@@ -114,8 +114,7 @@ class Cell(Record):
     @cached_property
     def long_flows(self) -> tuple[int, int]:
         """The fewest and the most long flows at once, after 8 s, while there are any; or 0, 0."""
-        course = self._course
-        counts = [count for moment in course.counted if (count := course.long_flows(moment))]
+        counts = [count for count in self._course.long_counts if count]
         return min(counts, default=0), max(counts, default=0)
 
     @cached_property
@@ -156,7 +155,7 @@ class Cell(Record):
     def short_beside(self, count: int) -> bool:
         """Return whether short flows send while exactly so many long flows are there."""
         course = self._course
-        alike = [moment for moment in course.counted if course.long_flows(moment) == count]
+        alike = [moment for moment in course.moments if course.long_flows(moment) == count]
         return any(
             max(start, moment.start, WARM_UP) < min(end, moment.end)
             for moment in alike

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Final, NamedTuple
 
 from pi2_fluid.network.flows import Flows
@@ -74,10 +74,14 @@ class Course:
         ]
         told = (*rates, *chain.from_iterable(lasting))
         cuts = sorted({0.0, end, *(at for at, _ in told if at < end)})
-        return tuple(
-            Moment(a, b, _at(rates, a, 0.0), tuple(int(_at(steps, a, 0)) for steps in lasting))
-            for a, b in pairwise(cuts)
-        )
+        found: list[Moment] = []
+        for a, b in pairwise(cuts):
+            counts = tuple(int(_at(steps, a, 0)) for steps in lasting)
+            moment = Moment(a, b, _at(rates, a, 0.0), counts)
+            if found and found[-1][2:] == moment[2:]:  # what was scheduled changed nothing
+                moment = moment._replace(start=found.pop().start)
+            found.append(moment)
+        return tuple(found)
 
     @cached_property
     def short_spells(self) -> tuple[Span, ...]:
@@ -140,6 +144,16 @@ class Course:
     def counted(self) -> tuple[Moment, ...]:
         """The moments that last for 1 s or more after the warm-up."""
         return tuple(m for m in self.moments if m.end - max(m.start, WARM_UP) >= TOGETHER)
+
+    @cached_property
+    def long_counts(self) -> tuple[int, ...]:
+        """How many long flows there are at once, as often as it lasts so after the warm-up."""
+        alike = (list(some) for _, some in groupby(self.moments, self.long_flows))
+        return tuple(
+            self.long_flows(some[0])
+            for some in alike
+            if some[-1].end - max(some[0].start, WARM_UP) >= TOGETHER
+        )
 
     def long_flows(self, moment: Moment) -> int:
         """Return how many long flows there are at once."""

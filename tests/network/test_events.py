@@ -175,6 +175,15 @@ class TestWindows:
 TIME = st.integers(0, 430).map(lambda tenths: tenths / 10)
 
 
+def test_what_changes_no_number_of_flows_does_not_make_their_time_shorter() -> None:
+    # From 8 to 9.1 s there are two: the other change sets what is so, and the link does not count.
+    steps = [pf.Change(5.0, counts={"long": 2}), pf.Change(8.2, counts={"long": 2})]
+    for changes in (steps, [steps[0], pf.Change(8.2, capacity="10Mbit/s")]):
+        one = cell(joining(9.1), changes=changes)
+        assert one.long_flows == (2, 5)
+    assert cell(joining(9.1), changes=steps).windows == cell(joining(9.1)).windows
+
+
 @st.composite
 def courses(draw: st.DrawFn) -> pf.Cell:
     """Cells with some of all that happens."""
