@@ -27,7 +27,7 @@ class TestRem:
     def test_one_set_of_gains_is_right_for_one_load(self, curves: Any) -> None:
         rem, pi2 = curves["REM"], curves["PI2"]
         assert np.all(np.diff(rem["gain_margin_db"]) > 0.0)
-        said = re.search(r"from (-\d+) dB at 10 flows over 0 dB at (\d+) to\n(\d+) dB at 320", PAGE)
+        said = re.search(r"from (-\d+) dB at 10 flows over 0 dB at (\d+) to\s(\d+) dB at 320", PAGE)
         assert said is not None
         assert [int(text) for text in said.groups()] == [
             round(rem["gain_margin_db"][0]),
