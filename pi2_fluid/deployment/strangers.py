@@ -68,6 +68,8 @@ class Stranger(NamedTuple):
         Why, in a sentence; "" where there is nothing to say.
     observed : tuple of str
         What the counters of ``tc -s`` say of it, as those of a `Verdict`.
+    gain_margin_db : float or None
+        The smallest (dB), where a loop was judged.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class Stranger(NamedTuple):
     verdict: str | None
     text: str
     observed: tuple[str, ...] = ()
+    gain_margin_db: float | None = None
 
 
 def unread(block: Block, why: str) -> Stranger:
@@ -205,7 +208,7 @@ def _judge_red(
     safe = [one[1] for one in found if one[2] is sender and one[3] == "stable"]
     if verdict != "stable" and safe:
         text += f"; from {min(safe)} flows on it is stable"
-    return Stranger(block.name, block.kind, verdict, f"{text}.")
+    return Stranger(block.name, block.kind, verdict, f"{text}.", gain_margin_db=margin)
 
 
 def _counts(long_flows: LongFlows) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -262,6 +263,8 @@ class Checked(list[Verdict]):
     >>> found = pf.check(queues, hz=1000)
     >>> found.verdict, len(found), len(found.others)
     ('unstable', 1, 1)
+    >>> print(f"{found.gain_margin_db:.1f} dB")
+    -29.8 dB
     """
 
     def __init__(
@@ -290,6 +293,14 @@ class Checked(list[Verdict]):
         found += [one.verdict for one in self.others if one.verdict is not None]
         found += [] if self.path is None else [self.path.verdict]
         return worst_of(found)
+
+    @property
+    def gain_margin_db(self) -> float:
+        """The smallest gain margin (dB) of all that was judged; inf if nothing was."""
+        found = [one.least.gain_margin_db for one in self]
+        found += [one.gain_margin_db for one in self.others if one.gain_margin_db is not None]
+        found += [] if self.path is None else [float(self.path.margins.gain_margin_db)]
+        return min(found, default=math.inf)
 
 
 def unsaid(cases: Sequence[Case]) -> str:

@@ -526,7 +526,9 @@ def test_json(capsys, monkeypatch):
     )
     answer = json.loads(out)
     assert code == 1
-    assert list(answer) == ["qdiscs", "verdict", "foreign", "others", "path", "read", "traffic"]
+    assert list(answer) == [
+        "qdiscs", "verdict", "required", "foreign", "others", "path", "read", "traffic"
+    ]  # fmt: skip
     assert answer["path"] is None
     assert answer["verdict"] == "unstable"
     first, second = answer["qdiscs"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +14,8 @@ from pi2_fluid.apps.cli.families import load_traffic
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, print_json, tell
 from pi2_fluid.apps.cli.reading import read_shown
+from pi2_fluid.apps.cli.requiring import Require, code_of, read_required, said_of_required
+from pi2_fluid.apps.cli.requiring import to_dict as required_to_dict
 from pi2_fluid.apps.cli.senders import NAMES, read_flows, read_senders
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.registry import kind_of
@@ -109,6 +112,7 @@ def check(
             "--traffic",
         ),
     ] = None,
+    require: Require = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Say of queues that tc shows, or is to make, whether they are stable, and what would help."""
@@ -120,7 +124,7 @@ def check(
     who = read_senders(sender)
     if hz is not None and not (hz.isascii() and hz.isdigit() and len(hz) <= len("1000")):
         raise QuantityError(f"--hz {show_value(hz)} is no whole number: give the kernel's, as 250.")
-    shown = read_shown(text)
+    required, shown = read_required(require), read_shown(text)
     family = None if traffic is None else load_traffic(traffic, rate)
 
     from pi2_fluid.deployment.checking import check as judge
@@ -150,6 +154,7 @@ def check(
             {
                 "qdiscs": [_to_dict(one) for one in found],
                 "verdict": found.verdict,
+                "required": required_to_dict(found.gain_margin_db, required),
                 "foreign": found.foreign,
                 "others": [one._asdict() for one in found.others],
                 "path": None if found.path is None else _path_to_dict(found.path),
@@ -157,12 +162,15 @@ def check(
                 "traffic": None if family is None else [to_dict(one) for one in better],
             }
         )
-    elif family is not None:
-        print_better(better, family)
+    else:
+        if family is not None:
+            print_better(better, family)
+        if required is not None and found.gain_margin_db < math.inf:
+            typer.echo(f"\n{said_of_required(found.gain_margin_db, required)}")
     if any(one.interrupted for one in better):
         typer.echo("interrupted: the table has what was known by then", err=True)
         raise typer.Exit(codes.INTERRUPTED)
-    raise typer.Exit(codes.OF_VERDICT[found.verdict])
+    raise typer.Exit(code_of(found.verdict, found.gain_margin_db, required))
 
 
 # JSON
@@ -275,11 +283,12 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " of each queue while the others stay as they are, factor of alpha and beta that"
             " leaves 6 dB and 30 deg, p and rtt of each class, notes), read (what was found in"
             " the text; empty of one output that names its devices), traffic (null without"
-            " --traffic: of each queue name, text, tc, why_not, and the recommendation of `tune`)."
+            " --traffic: of each queue name, text, tc, why_not, and the recommendation of `tune`),"
+            " required (null without --require: gain_margin_db, least_db, and whether it is kept)."
             " What is infinite is the"
             ' text "inf" or "-inf".\n\n'
-            "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided, also where a queue"
-            " could not be read or judged, or there is none with a loop; 2 if nothing can be read."
+            "Exit codes: 0 stable; 1 unstable, or below the margin of --require; 2 nothing can be"
+            " read; 3 undecided, a queue that could not be read or judged, or none with a loop."
         ),
     ),
 )
