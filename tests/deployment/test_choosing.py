@@ -195,8 +195,8 @@ def test_pie_in_words():
 def test_at_the_tail_by_acknowledgements():
     region = Region((pf.Reno(),), 0.015, 0.1, ((0.0, 1.0),))
     said = re.search(
-        r"at the tail, as PIE and `Pi2\(\)` do, the design for 100 ms keeps ([\d.]+) dB, and"
-        r" Linux's gains ([\d.]+)\.",
+        r"PIE and `Pi2\(\)` signal at the tail, which leaves less by acknowledgements: the design"
+        r" for 100 ms keeps ([\d.]+) dB, Linux's gains ([\d.]+)\.",
         PAGE.replace("\n", " "),
     )
     design = pf.Pi2(alpha=0.047998, beta=2.5146, update_interval="16ms", target="16ms")
