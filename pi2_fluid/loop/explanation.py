@@ -18,7 +18,7 @@ __all__ = ["Explanation", "Term", "explain_acks", "explain_form"]
 
 _LATEX: Final = {
     "kappa": r"\kappa", "kappa_A": r"\kappa_A", "R_limit": r"R_\mathrm{limit}", "tau": r"\tau",
-    "T_swing": r"T_\mathrm{swing}", "GM_acks": r"G_\mathrm{acks}", "GM_rate": r"G_\mathrm{rate}",
+    "T_osc": r"T_\mathrm{osc}", "GM_acks": r"G_\mathrm{acks}", "GM_rate": r"G_\mathrm{rate}",
 }  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def explain_form(form: ClosedForm, window: Real, period: Values) -> Explanation:
     window : float or array
         Window at rest (segments).
     period : float or array
-        Of a swing at the phase crossover (s).
+        Of an oscillation at the phase crossover (s).
     """
     reno = form.plant == "reno"
     pole = "s_R" if reno else "s_S"
@@ -142,10 +142,10 @@ def explain_form(form: ClosedForm, window: Real, period: Values) -> Explanation:
                 "above this round-trip time no gain is stable at low load: 1/z_A < 2R",
             ),
             Term(
-                "T_swing",
+                "T_osc",
                 period,
                 "s",
-                "a swing to the next, where the gain is just too large: 2 pi over the phase"
+                "period of the oscillation when the gain is just too large: 2 pi over the phase"
                 " crossover",
             ),
         )
@@ -164,7 +164,7 @@ def explain_acks(
     window : float or array
         Window at rest (segments).
     period : float or array
-        Of a swing at the phase crossover by acknowledgements (s).
+        Of an oscillation at the phase crossover by acknowledgements (s).
     delay : float or array
         Seconds from a signal to what the controller sees of it.
     margins : pair of float or array
@@ -187,7 +187,7 @@ def explain_acks(
                 "delay from a signal to what the controller sees of it; the queue holds what"
                 " windows have grown by, and has no pole s_A",
             ),
-            told["T_swing"],
+            told["T_osc"],
             Term("GM_acks", margins[0], "dB", "gain margin of this loop"),
             Term("GM_rate", margins[1], "dB", "gain margin by rates, equations (35)-(37)"),
         ),

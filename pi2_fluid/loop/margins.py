@@ -67,9 +67,9 @@ class Margins:
         over frequency at any gain crossover.
     gain_margin, lower_gain_margin : float or array
         The gain margins as ratios.
-    swing_period : float or array
-        Seconds that one swing takes of a loop whose gain has grown to where it begins to swing
-        without end, 2 pi over the phase crossover; inf if there is none.
+    oscillation_period : float or array
+        Seconds from peak to peak of a delay that oscillates because the gain is just too large:
+        2 pi over the phase crossover; inf if there is none.
     update : {"continuous", "delayed", "sampled"}
         The model of the update interval in which they were found.
     uniform : bool
@@ -120,11 +120,11 @@ class Margins:
         return _ratio(self.gain_margin_db)
 
     @property
-    def swing_period(self) -> Values:
-        """Seconds from one swing to the next, were the gain as large as the margin allows."""
+    def oscillation_period(self) -> Values:
+        """Seconds from peak to peak, were the gain just too large."""
         at = np.asarray(self.phase_crossover, dtype=float)
-        swings = np.isfinite(at) & (at > 0.0)
-        period = np.where(swings, 2.0 * np.pi / np.where(swings, at, 1.0), np.inf)
+        crosses = np.isfinite(at) & (at > 0.0)
+        period = np.where(crosses, 2.0 * np.pi / np.where(crosses, at, 1.0), np.inf)
         return relabel(self.phase_crossover, _plain(period))
 
     @property

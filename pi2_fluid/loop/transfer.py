@@ -241,7 +241,7 @@ class Loop(NoisyLoop):
         margins = self.margins()
         start, interval = float(margins.phase_crossover), float(form.update_interval)
         if margins.gain_margin_db >= 0.0:
-            return Cycle(float(margins.swing_period), 0.0, 0.0)
+            return Cycle(float(margins.oscillation_period), 0.0, 0.0)
         end = np.pi / interval if self.update == "sampled" else 100.0 * start
         return find_cycle(
             lambda w: np.asarray(self(1j * w)),
@@ -337,13 +337,13 @@ class Loop(NoisyLoop):
         window = self._point.window
         window = window[0] if self.flows else window
         if self.clock == "rate":
-            return explain_form(self._rate_form, window, self.margins().swing_period)
+            return explain_form(self._rate_form, window, self.margins().oscillation_period)
         assert isinstance(self.linear, AckLoop)
         cls = self.linear.classes[0]
         delay = cls.heard + (self.linear.queue_delay if self.linear.measures == "head" else 0.0)
         mine = self.margins()
         both = mine.gain_margin_db, self._by_rates().margins().gain_margin_db
-        return explain_acks(self._rate_form, window, mine.swing_period, delay[()], both)
+        return explain_acks(self._rate_form, window, mine.oscillation_period, delay[()], both)
 
     def sweep(self) -> xarray.Dataset:
         """Return the margins over the loop's array axes as a Dataset.

@@ -39,7 +39,7 @@ MARGIN_KEYS = [
     "phase_margin_deg",
     "gain_crossover",
     "phase_crossover",
-    "swing_period",
+    "oscillation_period",
     "delay_margin",
     "modulus_margin",
     "verdict",
@@ -364,29 +364,30 @@ def same_run(**options: Any) -> Any:
     return pf.fluid.simulate(pf.Scenario.from_toml(SCENARIO), tolerance=1e-3, **options)
 
 
-@pytest.mark.parametrize(("beta", "verb"), [("3.125", "would swing"), ("0.5", "swings")])
-def test_margins_say_how_often_a_loop_swings(beta, verb, capsys) -> None:
+@pytest.mark.parametrize(("beta", "verb"), [("3.125", "would oscillate"), ("0.5", "oscillates")])
+def test_margins_say_how_often_a_loop_oscillates(beta, verb, capsys) -> None:
     words = ["margins", "--rtt", "100ms", "--p-prime", "0.1", "--beta", beta]
     run([*words, "--json"])
     answer = strict_json(capsys.readouterr().out)
-    period = answer["swing_period"]
+    period = answer["oscillation_period"]
     assert period == pytest.approx(2 * math.pi / answer["phase_crossover"], rel=1e-12)
-    assert (answer["gain_margin_db"] < 0) == (verb == "swings")
+    assert (answer["gain_margin_db"] < 0) == (verb == "oscillates")
     run(words)
-    said = rf"^{verb} +about once every {period:.3g} s \({1 / period:.3g} Hz\)"
+    said = rf"^period +{verb} about once every {period:.3g} s \({1 / period:.3g} Hz\)"
     assert re.search(said, capsys.readouterr().out, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("hz", "verb"), [("250", "would swing"), ("1000", "swings")])
-def test_check_says_how_often_a_queue_swings(hz, verb, capsys) -> None:
+@pytest.mark.parametrize(("hz", "verb"), [("250", "would oscillate"), ("1000", "oscillates")])
+def test_check_says_how_often_a_queue_oscillates(hz, verb, capsys) -> None:
     """Where the smaller gain margin of both clocks is, and by that clock."""
     line = "qdisc pie 8001: dev eth0 root limit 1000p target 15ms tupdate 12ms alpha 2 beta 20"
     words = ["check", line, "--hz", hz, "--rtt", "65ms"]
     run([*words, "--json"])
     (one,) = strict_json(capsys.readouterr().out)["qdiscs"]
-    period = one["worst" if one["least"]["gain_clock"] == "rate" else "ack_worst"]["swing_period"]
+    clock = "worst" if one["least"]["gain_clock"] == "rate" else "ack_worst"
+    period = one[clock]["oscillation_period"]
     run(words)
-    said = rf"^  {verb} +about once every {period:.3g} s \({1 / period:.3g} Hz\)"
+    said = rf"^  period +{verb} about once every {period:.3g} s \({1 / period:.3g} Hz\)"
     assert re.search(said, capsys.readouterr().out, re.MULTILINE)
 
 

@@ -676,7 +676,7 @@ def test_command_prints_one_screen(capsys, tmp_path):
         text.split()
     )
     assert "in Linux      alpha 0.04366, beta 2.51, T 16 ms: 8.00 dB and 31.7 deg by rates" in text
-    assert "margins left  7.82 dB and 30.0 deg by rates; at 0 it swings" in text
+    assert "margins left  7.82 dB and 30.0 deg by rates; at 0 it oscillates" in text
     assert "ms: at least 8.34 dB, 38.6 deg and |1+L| of 0.517." in " ".join(text.split())
     assert "\x1b" not in text
     assert max(len(line) for line in text.splitlines()) <= 80

@@ -60,7 +60,7 @@ def test_signals_that_are_never_negative_have_harmonics_of_twice_their_mean_at_m
 @pytest.mark.parametrize("clock", ["rate", "acks"])
 def test_a_loop_with_a_margin_does_not_cycle(clock: str) -> None:
     loop = loop_of(60, 0.1, (12, 643), clock)
-    assert loop.cycle() == (float(loop.margins().swing_period), 0.0, 0.0)
+    assert loop.cycle() == (float(loop.margins().oscillation_period), 0.0, 0.0)
 
 
 @pytest.mark.parametrize("beyond", [0.05, 0.4, 1.5])
@@ -89,7 +89,7 @@ def test_a_crossing_at_the_end_of_the_frequencies_stays_there() -> None:
     aqm = pf.Pi2(alpha=0.3, beta=120.0, update_interval="32ms")
     loop = pf.Loop(pf.Reno(), aqm, rtt="5ms", p_prime=0.1, update="sampled")
     assert float(loop.margins().gain_margin_db) < 0.0
-    assert loop.cycle().period == pytest.approx(float(loop.margins().swing_period), rel=0.05)
+    assert loop.cycle().period == pytest.approx(float(loop.margins().oscillation_period), rel=0.05)
     assert loop.cycle().amplitude > 0.0
 
 

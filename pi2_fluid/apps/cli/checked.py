@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from pi2_fluid.apps.cli.margin_tables import swing
+from pi2_fluid.apps.cli.margin_tables import how_often
 from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.pasting import in_shell
 from pi2_fluid.design.clocks import BY_CLOCK, least_of, said
@@ -93,9 +93,8 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
             grid.add_row("", f"{_margins(one.ack_margins)} by acknowledgements{known}")
         grid.add_row("  least at", _worst(one))
         deciding = one.ack_margins if one.least.gain_clock == "acks" else one.margins
-        if deciding is not None and math.isfinite(period := float(deciding.swing_period)):
-            verb = "  swings" if deciding.gain_margin_db < 0.0 else "  would swing"
-            grid.add_row(verb, swing(period))
+        if deciding is not None and math.isfinite(period := float(deciding.oscillation_period)):
+            grid.add_row("  period", how_often(period, float(deciding.gain_margin_db)))
         if not one.qdisc.of_freebsd:  # which shows what it runs with
             grid.add_row("  rounding", _rounding(one))
     if not math.isinf(one.rate_held):

@@ -245,7 +245,13 @@ def _law(law: Aqm) -> dict[str, float]:
 
 
 def _margins(margins: Margins) -> dict[str, float]:
-    names = ("gain_margin_db", "phase_margin_deg", "modulus_margin", "delay_margin", "swing_period")
+    names = (
+        "gain_margin_db",
+        "phase_margin_deg",
+        "modulus_margin",
+        "delay_margin",
+        "oscillation_period",
+    )
     return {name: float(getattr(margins, name)) for name in names}
 
 
@@ -270,8 +276,8 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " undecided; guarantee; long_flows: rate in bit/s, flows, the fewest and the most, and"
             " max_window, each null where not known; rtt, min_rtt, rtt_limit with the queue and"
             " path_limit without it, s; worst: rtt, p_prime, sender, the smallest margins"
-            " and the period of a swing (s) by rates, a p_prime of 0 is the limit of no load;"
-            " ack_worst, the same by"
+            " and the period of an oscillation (s) by rates, a p_prime of 0 is the limit of no"
+            " load; ack_worst, the same by"
             " acknowledgements; least, the smaller of both, its clock, the window of a flow"
             " there, and how many flows; margin_lost_db; rate_held, the rate in bit/s above"
             " which the buffer is full below the target; hz, kernel, and cases, one for each"

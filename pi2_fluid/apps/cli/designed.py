@@ -38,7 +38,7 @@ def print_design(design: Design, who: Iterable[str]) -> None:
     from pi2_fluid.design.clocks import said as of_both
 
     grid = make_grid("left", "left")
-    grid.add_row("margins left", f"{of_both(design.least, 1)}; at 0 it swings")
+    grid.add_row("margins left", f"{of_both(design.least, 1)}; at 0 it oscillates")
     if design.bound:
         grid.add_row("bound by", f"the {design.bound}")
     grid.add_row("least at", _place(design))

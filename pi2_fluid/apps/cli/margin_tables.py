@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.loop import Margins
 
-__all__ = ["margin_table", "said_of", "swing"]
+__all__ = ["how_often", "margin_table", "said_of"]
 
 _SAID: Final = (
     "gain_margin_db",
@@ -21,7 +21,7 @@ _SAID: Final = (
     "phase_margin_deg",
     "gain_crossover",
     "phase_crossover",
-    "swing_period",
+    "oscillation_period",
     "delay_margin",
     "modulus_margin",
     "verdict",
@@ -33,16 +33,26 @@ def said_of(margins: Margins) -> dict[str, Any]:
     return {**{name: getattr(margins, name) for name in _SAID}, "remark": margins.remark}
 
 
-def swing(period: float) -> str:
-    """Return in words how often a loop swings, by the time that one takes (s).
+def how_often(period: float, gain_margin_db: float) -> str:
+    """Return in words how often a loop oscillates, or would with more gain.
+
+    Parameters
+    ----------
+    period : float
+        Of the oscillation (s).
+    gain_margin_db : float
+        What is left before it does.
 
     Examples
     --------
-    >>> swing(0.9512), swing(0.0312)
-    ('about once every 0.951 s (1.05 Hz)', 'about once every 31.2 ms (32.1 Hz)')
+    >>> how_often(0.9512, 4.7)
+    'would oscillate about once every 0.951 s (1.05 Hz)'
+    >>> how_often(0.0312, -0.1)
+    'oscillates about once every 31.2 ms (32.1 Hz)'
     """
+    verb = "oscillates" if gain_margin_db < 0.0 else "would oscillate"
     text = f"{period:.3g} s" if period >= 0.1 else f"{1e3 * period:.3g} ms"
-    return f"about once every {text} ({1.0 / period:.3g} Hz)"
+    return f"{verb} about once every {text} ({1.0 / period:.3g} Hz)"
 
 
 def margin_table(said: Mapping[str, Any], update: str, smallest: str) -> Table:
@@ -68,9 +78,8 @@ def margin_table(said: Mapping[str, Any], update: str, smallest: str) -> Table:
         ("modulus margin", said["modulus_margin"], f"     smallest {smallest}"),
     ):
         table.add_row(name, f"{value:.4g}", unit)
-    if math.isfinite(period := said["swing_period"]):
-        name = "would swing" if said["gain_margin_db"] >= 0.0 else "swings"
-        table.add_row(name, "", swing(period))
+    if math.isfinite(period := said["oscillation_period"]):
+        table.add_row("period", "", how_often(period, said["gain_margin_db"]))
     table.add_row("verdict", str(said["verdict"]), f"in the {update} model")
     if said["remark"]:
         table.add_row("gain", "", said["remark"])

@@ -1,4 +1,4 @@
-"""How often a loop swings: beside its roots, and beside trajectories of loops just beyond it."""
+"""How often a loop oscillates: beside its roots, and trajectories of loops just beyond it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def scaled(law, ratio):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("update", ["continuous", "delayed"])
-def test_a_loop_at_its_margin_has_a_root_that_swings_so(update) -> None:
+def test_a_loop_at_its_margin_has_a_root_of_this_period(update) -> None:
     """Random queues, loads and paths: a pair of roots on the axis, at 2 pi over the period."""
     drawn = np.random.default_rng(6)
     for _ in range(20):
@@ -29,12 +29,14 @@ def test_a_loop_at_its_margin_has_a_root_that_swings_so(update) -> None:
         there = pf.Loop(pf.Reno(), scaled(law, margins.gain_margin), update=update, **load)
         roots = np.atleast_1d(there.roots())
         nearest = roots[np.argmin(np.abs(roots.real))]
-        assert abs(nearest.imag) == pytest.approx(2 * math.pi / margins.swing_period, rel=1e-6)
+        assert abs(nearest.imag) == pytest.approx(
+            2 * math.pi / margins.oscillation_period, rel=1e-6
+        )
 
 
 @pytest.mark.slow
-def test_a_queue_just_beyond_its_margin_swings_so() -> None:
-    """A trajectory of a loop 2 % beyond: the time between the delay's passages through its rest."""
+def test_a_queue_just_beyond_its_margin_has_this_period() -> None:
+    """2 % beyond: the time between the delay's passages through its mean, in a trajectory."""
     flows, link = [pf.Flows(pf.Reno(), 10, "80ms")], pf.Link("10Mbit/s")
     law = pf.Pi2()
     margins = pf.Loop(flows, law, capacity="10Mbit/s", update="sampled").margins()
@@ -44,22 +46,24 @@ def test_a_queue_just_beyond_its_margin_swings_so() -> None:
     above = late.to_numpy() > float(late.mean())
     passages = late.time.to_numpy()[1:][above[1:] & ~above[:-1]]
     assert len(passages) > 20
-    assert np.diff(passages).mean() == pytest.approx(margins.swing_period, rel=0.05)
+    assert np.diff(passages).mean() == pytest.approx(margins.oscillation_period, rel=0.05)
 
 
 def test_the_period_is_that_of_the_phase_crossover() -> None:
     loops = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=[0.01, 0.1])
     margins = loops.margins()
-    assert np.allclose(margins.swing_period * margins.phase_crossover, 2 * math.pi, rtol=1e-14)
-    assert loops.explain()["T_swing"].value.tolist() == margins.swing_period.tolist()
+    assert np.allclose(
+        margins.oscillation_period * margins.phase_crossover, 2 * math.pi, rtol=1e-14
+    )
+    assert loops.explain()["T_osc"].value.tolist() == margins.oscillation_period.tolist()
     none = replace(margins, phase_crossover=np.array([math.inf, 0.0]))
-    assert none.swing_period.tolist() == [math.inf, math.inf]
+    assert none.oscillation_period.tolist() == [math.inf, math.inf]
 
 
 @pytest.mark.parametrize("clock", ["rate", "acks"])
 def test_the_explanation_has_it_by_its_own_clock(clock) -> None:
     loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1, update="sampled", clock=clock)
     told = loop.explain()
-    assert told["T_swing"].value == loop.margins().swing_period
-    assert told["T_swing"].unit == "s"
-    assert r"T_\mathrm{swing}" in told.latex
+    assert told["T_osc"].value == loop.margins().oscillation_period
+    assert told["T_osc"].unit == "s"
+    assert r"T_\mathrm{osc}" in told.latex
