@@ -150,17 +150,6 @@ def test_every_explanation_shows_a_picture_that_says_what_it_is() -> None:
             assert ((DOCS / page).parent / place).is_file(), place
 
 
-def test_every_need_is_answered_or_not_and_says_where() -> None:
-    text = (DOCS / "needs.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (.+) \| (.+) \| (.*)\|$", text, re.MULTILINE)
-    rows = [row for row in rows if row[1] != "here"]
-    assert len(rows) > 20
-    for asked, answer, where in rows:
-        word = re.match(r"answered|partly(?=:)|not(?=:)", answer)
-        assert word, asked
-        assert (word[0] == "not") == ("](" not in where), asked
-
-
 def test_no_picture_lies_about_unshown() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *PAGES])
     for picture in (DOCS / "images").iterdir():
