@@ -18,7 +18,7 @@ from pi2_fluid.loop.delays import DelayLoop, hears_nothing, linearize_delays
 from pi2_fluid.loop.equations import ClosedForm, closed_form
 from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS, linearize, loop_shape
 from pi2_fluid.loop.state_space import LinearLoop
-from pi2_fluid.loop.strangers import NoSystem
+from pi2_fluid.loop.strangers import ControlHints
 from pi2_fluid.loop.updates import UPDATES, respond
 from pi2_fluid.network.equilibrium import (
     OperatingPoint,
@@ -52,7 +52,7 @@ __all__ = [
 _SHOWN: Final = ("round-trip time", "p", "p'", "window")  # in a notebook
 
 
-class LinearisedLoop(NoSystem):
+class LinearisedLoop(ControlHints):
     """Senders and a queue linearised where they rest: what `Loop` is, before it is asked anything.
 
     Its parameters and attributes are those of `Loop`.

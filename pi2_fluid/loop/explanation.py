@@ -102,44 +102,51 @@ def explain_form(form: ClosedForm, window: Real, period: Values) -> Explanation:
     law = "s/s_R + (1 + e^-sR)/2" if reno else "s/s_S + e^-sR"
     return Explanation(
         (
-            Term("W_0", window, "segments", "window of each flow at rest, equations (19), (23)"),
+            Term(
+                "W_0",
+                window,
+                "segments",
+                "window of each flow at the operating point, equations (19), (23)",
+            ),
             Term(
                 "kappa",
                 form.kappa,
                 "",
-                "elasticity: a rise of the controller's variable by 0.01 shrinks the window by"
-                " 0.01 kappa, relative",
+                "how strongly a window answers: where the controller's variable rises by 0.01, it"
+                " shrinks by the fraction 0.01 kappa",
             ),
             Term(
                 "kappa_A",
                 form.kappa_a,
                 "1/s",
-                "integral gain per round trip, alpha R/T, below (31)",
+                "integral gain per round trip, alpha R/T, after equation (31)",
             ),
             Term(
                 "z_A",
                 form.zero,
                 "rad/s",
-                "zero of the controller: above it the proportional part beta rules and phase is"
-                " regained, below (31)",
+                "zero of the controller: at higher frequencies beta rules and the phase recovers,"
+                " after equation (31)",
             ),
             Term(
                 "s_A",
                 1.0 / form.rtt,
                 "rad/s",
-                "pole of the queue: above 1/R the queue integrates the windows, equation (28)",
+                "pole of the queue, 1/R: at higher frequencies it integrates the windows, equation"
+                " (28)",
             ),
             Term(
                 pole,
                 form.pole,
                 "rad/s",
-                f"corner of the window law ({law}): above it the windows integrate, below (34)",
+                f"corner of the window law, {law}: at higher frequencies it integrates, after"
+                " equation (34)",
             ),
             Term(
                 "R_limit",
                 1.0 / (2.0 * form.zero),
                 "s",
-                "above this round-trip time no gain is stable at low load: 1/z_A < 2R",
+                "the longest round-trip time that is stable at low load, with any gain: 1/(2 z_A)",
             ),
             Term(
                 "T_osc",
@@ -178,14 +185,14 @@ def explain_acks(
         (
             *(told[name] for name in ("W_0", "kappa", "kappa_A", "z_A")),
             told[pole]._replace(
-                sentence=f"corner of the window law ({law}): above it the windows integrate"
+                sentence=f"corner of the window law, {law}: at higher frequencies it integrates"
             ),
             Term(
                 "tau",
                 delay,
                 "s",
-                "delay from a signal to what the controller sees of it; the queue holds what"
-                " windows have grown by, and has no pole s_A",
+                "delay from a signal to what the controller sees of it. The queue holds what"
+                " windows have grown by, so that there is no pole s_A",
             ),
             told["T_osc"],
             Term("GM_acks", margins[0], "dB", "gain margin of this loop"),

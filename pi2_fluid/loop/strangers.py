@@ -1,52 +1,105 @@
-"""What others ask of a loop that it has not: python-control, which takes systems of its own."""
+"""What python-control asks of a loop: answered where it takes numbers, else told what to call."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterator
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from pi2_fluid.errors import UnsupportedError, suggest
+import numpy as np
 
-__all__ = ["NoSystem", "UnknownNameError"]
+from pi2_fluid.errors import UnsupportedError, suggest, warn_of
 
-_REMEDY = (
-    "python-control takes systems of its own: ask loop.margins() or loop.bode(), or give it"
-    " loop.to_control()"
-)
+__all__ = ["ControlHints", "UnknownNameError"]
+
+#: What to call in the place of a function of python-control, by how that begins.
+_INSTEAD: Final = {
+    "margin": "loop.margins()",
+    "stability_margins": "loop.margins()",
+    "bode": "loop.bode()",
+    "nyquist": "loop.nyquist()",
+    "pole": "loop.roots(5)",
+    "damp": "loop.roots(5)",
+    "frequency_response": "loop(1j * w)",
+    "gangof4": "loop.sensitivity(w)",
+}
+_SYSTEM: Final = "python-control takes systems of its own: give it loop.to_control()"
 
 
 class UnknownNameError(UnsupportedError, AttributeError):
     """An attribute that a loop has not."""
 
 
-class NoSystem:
-    """A loop, as python-control may be given one."""
+class ControlHints:
+    """A loop, as python-control may be given one.
 
-    def __iter__(self) -> NoReturn:
-        """Refuse: a loop is one, and no magnitude, phase and frequency.
+    As its own responses do, a loop unpacks to magnitude, phase (deg) and frequency (rad/s): with
+    them `control.margin` answers. Its other functions look for what a loop has not, and are
+    answered by what to call here.
+    """
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield |L|, its phase (deg) and the frequencies (rad/s) on which a loop is followed.
 
         Raises
         ------
         UnsupportedError
-            Always.
+            For arrays of loops and matrices, which are no three rows of numbers.
         """
-        raise UnsupportedError(f"{type(self).__name__} is no sequence, and {_REMEDY}.")
+        loop: Any = self
+        name = type(self).__name__
+        if getattr(loop, "shape", None) != ():
+            raise UnsupportedError(
+                f"{name} here is no single scalar loop, which has magnitude, phase and frequency:"
+                " ask loop.margins()."
+            )
+        crossings = loop._crossings
+        asked = _asked_for() or "loop.margins()"
+        warn_of(
+            f"{name} is unpacked to |L|, phase and frequency at {crossings.w.size} frequencies,"
+            f" between which others interpolate: ask {asked} for exact numbers.",
+            UserWarning,
+            ("control",),
+        )
+        yield np.abs(crossings.values)
+        yield np.degrees(np.unwrap(np.angle(crossings.values)))
+        yield crossings.w
 
-    __len__ = __iter__  # which `control.margin` asks for first
+    def __len__(self) -> int:
+        """Return 3, by which python-control knows magnitude, phase and frequency."""
+        return 3
 
     def __bool__(self) -> bool:
-        """Return True, whatever has no length."""
+        """Return True."""
         return True
 
     if not TYPE_CHECKING:  # who reads types is to see what there is not
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Refuse a name that there is not, with those that it may have been."""
-            known = [known for known in dir(type(self)) if not known.startswith("_")]
-            said = f"{type(self).__name__} has no {name!r}"
+            """Refuse a name that there is not, with what to call or those that it may have been."""
+            kind = type(self).__name__
             if name.startswith("_"):
-                raise AttributeError(said)
-            said = f"{said}: give {suggest(name, known, most=6)}"
-            raise UnknownNameError(
-                f"{said}; {_REMEDY}." if "control" in sys.modules else f"{said}."
-            )
+                raise AttributeError(f"{kind} has no {name!r}")
+            if (asked := _asked_for()) is not None:
+                raise UnknownNameError(f"{_SYSTEM}{asked and f', or ask {asked}'}.")
+            known = [known for known in dir(type(self)) if not known.startswith("_")]
+            raise UnknownNameError(f"{kind} has no {name!r}: give {suggest(name, known, most=6)}.")
+
+
+def _asked_for() -> str | None:
+    """What to call in the place of the function of python-control that is running.
+
+    "" if there is nothing, None if none is running.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    called = None
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).partition(".")[0] == "control":
+            called = frame.f_code.co_name
+        elif called is not None:
+            break
+        frame = frame.f_back
+    if called is None:
+        return None
+    return next((new for old, new in _INSTEAD.items() if called.startswith(old)), "")

@@ -43,6 +43,50 @@ def test_what_control_does_with_frequency_responses(loop):
     assert data.name == "Reno_Pi2"
 
 
+def test_control_has_the_margins_of_a_loop_and_says_where_exact_ones_are(loop):
+    with pytest.warns(UserWarning, match=r"ask loop\.margins\(\) for exact numbers"):
+        found = control.margin(loop)
+    np.testing.assert_allclose(found, list(loop.margins()), rtol=1e-4)  # of a spline
+    magnitude, phase, w = (np.asarray(row) for row in _unpacked(loop))
+    np.testing.assert_allclose(magnitude * np.exp(1j * np.radians(phase)), loop(1j * w), rtol=1e-12)
+
+
+def _unpacked(loop):
+    with pytest.warns(UserWarning, match="is unpacked to"):
+        return tuple(loop)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (control.bode_plot, "or ask loop.bode()"),
+        (control.nyquist_plot, "or ask loop.nyquist()"),
+        (control.poles, "or ask loop.roots(5)"),
+        (control.damp, "or ask loop.roots(5)"),
+        (control.nichols_plot, "give it loop.to_control()."),
+        (lambda loop: control.frequency_response(loop, [1.0]), "or ask loop(1j * w)"),
+    ],
+)
+def test_control_is_answered_by_what_to_call(call, said):
+    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
+    with refused(AttributeError, "python-control takes systems of its own", said):
+        call(loop)
+
+
+def test_outside_of_control_a_misspelt_name_is_answered_by_names():
+    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
+    with refused(AttributeError, "Loop has no 'margin': give 'disk_margin' or 'margins'."):
+        loop.margin()
+
+
+def test_several_loops_are_no_three_rows():
+    several = pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.1, 0.2], p_prime=0.1)
+    matrix = pf.Loop(pf.named_scenario("parking_lot").network)
+    for loop in (several, matrix):
+        with refused(pf.UnsupportedError, "no single scalar loop"):
+            tuple(loop)
+
+
 @pytest.mark.parametrize("factor", [1.0, 2.0])
 def test_count_of_encirclements(factor):
     """Around an integrator, which a transfer function and a state space show and data do not."""

@@ -38,7 +38,7 @@ from pi2_fluid.loop.matrix.response import matrix_response
 from pi2_fluid.loop.matrix.sampled import require_followable, sampled_matrix
 from pi2_fluid.loop.matrix.system import MatrixLoop, linearize_network
 from pi2_fluid.loop.price_criteria import PriceCriteria, price_criteria
-from pi2_fluid.loop.strangers import NoSystem
+from pi2_fluid.loop.strangers import ControlHints
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
 from pi2_fluid.network.network import Network
@@ -57,7 +57,7 @@ __all__ = ["NetworkLoop"]
 _Numbers = TypeVar("_Numbers", "ComplexArray", "FloatArray")
 
 
-class NetworkLoop(NoSystem):
+class NetworkLoop(ControlHints):
     """The feedback loop of a network in which several links signal, linearised where it rests.
 
     ``Loop(network)`` is one if more than one link has a queue at rest, or hops lead to the only
