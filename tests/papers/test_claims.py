@@ -146,6 +146,11 @@ def _beyond_the_assumptions() -> Iterator[None]:
 NUMBER = r"((?<![\d.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\.?\d))"
 
 
+def unbroken(page: str) -> str:
+    """A page in one line: where its lines end is no matter."""
+    return " ".join((ROOT / "docs" / page).read_text(encoding="utf-8").split())
+
+
 def shown(claim: Claim, pattern: str) -> list[tuple[float, float]]:
     """Return (number, unit of its last digit) for each # of a pattern that occurs once."""
     hits = re.findall(re.escape(pattern).replace(r"\#", NUMBER), claim.computed)
@@ -1138,7 +1143,7 @@ def test_the_burst_of_the_long_flows_without_an_engine(found: Found) -> None:
     ((claimed, _),) = shown(found["paganini-43"], "at most, # if round-trip times")
     # Of the method's first order and of 8 groups in the place of the engine's.
     assert claimed == pytest.approx(burst(first_round_trip=False), rel=0.03)
-    page = (Path(__file__).parents[2] / "docs" / "paganini.md").read_text(encoding="utf-8")
+    page = unbroken("paganini.md")
     assert f"and some {round(burst(first_round_trip=True), -2):,.0f} if flows heard" in page
     assert f"constant; then it would be {claimed:,.0f}," in page
 
@@ -1175,7 +1180,7 @@ def test_long_flows_packet_by_packet(found: Found) -> None:
 
 @pytest.mark.slow
 def test_the_page_has_the_table_of_packets() -> None:
-    page = (ROOT / "docs" / "paganini.md").read_text(encoding="utf-8")
+    page = unbroken("paganini.md")
     for stage in stages("paganini_fig05"):
         rates = ", ".join(f"{rate:.2f}" for rate in stage.rates)
         row = (
@@ -1185,7 +1190,7 @@ def test_the_page_has_the_table_of_packets() -> None:
         )
         assert row in page
     most = float(run("paganini_fig05").queue.max())
-    assert f"some {round(most, -2):,.0f}\npackets wait" in page
+    assert f"some {round(most, -2):,.0f} packets wait" in page
     few = stages("paganini_fig10")[-1].rates
     assert f"more, {100 * (few[0] - 1.0):.0f} % over 40 ms" in page
 
