@@ -39,41 +39,52 @@ NAMES = {
     "pie": "PIE: A Lightweight Control Scheme to Address the Bufferbloat Problem (HPSR'13)",
     "thesis": "The thesis on PI2 in ns-3",
     "paganini": "Paganini, Wang, Low and Doyle: A New TCP/AQM for Stable Operation (2002)",
-    "ours": "Our own",
+    "ours": "Our own figures",
 }
 VERDICTS = {
     "reproduced": "reproduced",
-    "depends": "if",
+    "depends": "only if",
     "not_reproduced": "**not reproduced**",
     None: "nothing to judge",
 }
 CORNERS = {
-    "reproduced": "holds",
-    "depends": "holds if",
+    "reproduced": "reproduced",
+    "depends": "only if",
     "mixed": "partly",
-    "not_reproduced": "does not hold",
+    "not_reproduced": "not reproduced",
     "nothing": "nothing stated",
 }
 INTRO = """\
 # Gallery
 
-Every figure of the papers, made afresh by this package, beside what the paper says of it. The
-corner says whether that holds: how far ours may be off was fixed by the wording of the paper before
-anything was judged, without exceptions. A stated number may be 15 % off; what is "about", "nearly"
-or was read off a plot, 30 %; a share of a distribution ten points; a bound must hold in the median,
-a count exactly; a relation must hold in the median of six runs and in five of six, and "alike" is a
-ratio from 0.8 to 1.25. *If* means that it holds only after a decision of ours, which is named.
+This package draws every figure of four papers again, and judges what each paper says about it. The
+verdict stands below the picture. *Only if* means: reproduced only under an assumption of ours,
+which the page of the figure names. Remarks that cannot be judged are on these pages, and not
+counted.
+
+The paper's wording sets how far our result may be off. These limits were fixed before anything was
+judged.
+
+| the paper gives | our result may be off by |
+| --- | --- |
+| a number | 15 % |
+| a number that is "about" or "nearly", or that we read off a plot | 30 % |
+| a share of a distribution | ten points |
+| a count | nothing |
+| a bound | nothing, in the median of the runs |
+| a relation, as "lower" | nothing, in the median and in five of six runs |
+| "alike" | a ratio from 0.8 to 1.25, in the median and in five of six runs |
 
 ```sh
 pi2-fluid figures                             # this list, in a terminal
 pi2-fluid figure pi2:15                       # one figure: pictures, numbers, verdicts
-pi2-fluid figure pi2:7 --set rtt=50ms         # something changed, as picture and files then say
+pi2-fluid figure pi2:7 --set rtt=50ms         # with another number; picture and files say which
 pi2-fluid figure pie:10 --check               # draws nothing: are the verdicts as recorded?
-make gallery                                  # all of them in full
+make gallery                                  # all of them with all seeds
 ```
 
-In Python [`pf.figure("pie", 10)`][pi2_fluid.figure] has the scenarios, the numbers as a Dataset,
-what the paper states, and the verdicts, and draws into axes of your own.
+In Python, [`pf.figure("pie", 10)`][pi2_fluid.figure] has the scenarios, the numbers as a Dataset,
+the paper's statements, and the verdicts. It draws into axes of your own.
 """
 
 
@@ -128,7 +139,7 @@ def shrink(source: Path, target: Path) -> None:
 
 def front_page() -> str:
     """Return the page of thumbnails."""
-    lines = [INTRO, f"In all: {counted(list(FIGURES))}.", ""]
+    lines = [INTRO, f"{counted(list(FIGURES))}.", ""]
     for paper in TITLES:
         mine = [name for name in FIGURES if name.startswith(f"{paper}:")]
         lines += [f"## {NAMES[paper]}", "", f"{counted(mine)}.", ""]
@@ -136,14 +147,20 @@ def front_page() -> str:
         for name in mine:
             corner = corner_of(recorded_verdicts(name))
             lines += [f'<figure class="{corner}" markdown>']
+            title = name.partition(":")[2] if paper == "ours" else short_title(name)
             picture = first_picture(name)
             if picture:
-                lines += [f"[![{page_title(name)}]({picture})]({file_name(name)}.md)"]
-            title = name.partition(":")[2] if paper == "ours" else page_title(name)
-            lines += [f"<figcaption markdown>[{title}]({file_name(name)}.md)<br>"]
-            lines += [f"<span>{CORNERS[corner]}</span></figcaption>", "</figure>", ""]
+                lines += [f"[![{title}]({picture})]({file_name(name)}.md)"]
+            verdict = "" if paper == "ours" else f"<br><span>{CORNERS[corner]}</span>"
+            lines += [f"<figcaption markdown>[{title}]({file_name(name)}.md){verdict}</figcaption>"]
+            lines += ["</figure>", ""]
         lines += ["</div>", ""]
     return "\n".join(lines)
+
+
+def short_title(name: str) -> str:
+    """Return what a figure is called below the heading of its paper."""
+    return page_title(name).partition(", ")[2]
 
 
 def corner_of(verdicts: dict[str, Judged]) -> str:
@@ -167,7 +184,7 @@ def page_of(name: str, number: int) -> str:
     recipe, record, verdicts = recipe_of(name), recorded(name), recorded_verdicts(name)
     if record is None:
         raise ValueError(f"{name} is not recorded: make gallery first.")
-    names = list(FIGURES)
+    names, is_ours = list(FIGURES), name.startswith("ours:")
     before, after = names[number - 1], names[(number + 1) % len(names)]
     lines = [f"# {page_title(name)}", "", f"{recipe.caption}.", ""]
     pictures = [file for file in record.files if file.endswith(".png")]
@@ -181,17 +198,20 @@ def page_of(name: str, number: int) -> str:
             cells = (row.quantity, stated_text(row), found_text(one), tolerance_text(row), verdict)
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
-    else:
-        lines += ["Nothing is stated about it that could be judged.", ""]
+    elif not is_ours:
+        lines += ["The paper states nothing that can be judged.", ""]
     causes = recipe.causes(verdicts.values())
     if causes:
         lines += ["## Why", "", *(f"* {cause}" for cause in causes), ""]
     if recipe.decisions:
-        lines += ["## What the text leaves open, and what was chosen", ""]
+        lines += [
+            "## How it is made" if is_ours else "## What the paper leaves open, and our choice"
+        ]
+        lines += [""]
         lines += [*(f"* {decision}" for decision in recipe.decisions), ""]
     if pictures[1:]:
         lines += ["## More", "", *(f"![{page_title(name)}]({file})\n" for file in pictures[1:])]
-    lines += ["## Made with", "", *made_with(name, record), ""]
+    lines += ["## Command", "", *made_with(name, record), ""]
     lines += [
         (
             f"[{page_title(before)}]({file_name(before)}.md) · [all](index.md) ·"
@@ -207,10 +227,8 @@ def made_with(name: str, record: Record) -> list[str]:
     recipe = recipe_of(name)
     runs = "" if record.seeds == 1 else f"{record.seeds} seeds, "
     lines = ["```sh", f"pi2-fluid figure {name}", "```", ""]
-    lines += [
-        f"Computed from: {recipe.kind}. {runs.capitalize()}{record.seconds:.1f} s on two cores;"
-    ]
-    lines += [f"digest of the numbers `{record.digest}`."]
+    lines += [f"From: {recipe.kind}; {runs}{record.seconds:.1f} s on two cores."]
+    lines += [f"Digest of the numbers: `{record.digest}`."]
     numbers = [file for file in record.files if file.endswith(".csv")]
     if numbers:
         lines += ["", "Numbers: " + ", ".join(f"[{file}]({file})" for file in numbers) + "."]

@@ -99,7 +99,7 @@ class PaperFigure:
     >>> import pi2_fluid as pf
     >>> made = pf.figure("pi2", 5)
     >>> made.verdict
-    '2 if'
+    '2 only under an assumption of ours'
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class PaperFigure:
     @property
     def verdict(self) -> str:
         """How many statements came out how, in words."""
-        return "changed: not judged" if self.settings else summary(self.verdicts)
+        return "changed: not judged" if self.settings else summary(self.verdicts.values())
 
     def draw(self, ax: Axes | None = None, page: str = "") -> FigureBase:
         """Draw one page of the figure, and return what it was drawn into.

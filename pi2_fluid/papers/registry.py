@@ -70,6 +70,7 @@ FIGURES: Final = {
     "thesis:4.9": "thesis.fig4_9",
     "thesis:4.10": "thesis.fig4_10",
     "thesis:4.11": "thesis.fig4_11",
+    "ours:bufferbloat": "ours.bufferbloat",
     "ours:phase_portrait": "ours.phase_portrait",
     "ours:across_the_margin": "ours.across_the_margin",
     "ours:stability_atlas": "ours.stability_atlas",

@@ -8,7 +8,7 @@ the runs and in five of six of them; alike is a ratio of 0.8 to 1.25.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -202,43 +202,40 @@ def found_text(judged: Judged) -> str:
     return f"{judged.median:.3g}{spread} {row.unit}".rstrip()
 
 
-def summary(judged: Mapping[str, Judged]) -> str:
-    """Return how many statements came out how, in words.
+def summary(judged: Collection[Judged]) -> str:
+    """Return how many statements came out how, in words; a note, which cannot be judged, as none.
 
     Examples
     --------
-    >>> summary({})
+    >>> row = Stated(figure="x:1", key="y", quantity="z", value="20", unit="ms", wording="about")
+    >>> summary([judge(row, 18.0), judge(row, 28.0), judge(row, 18.0, condition="we chose")])
+    '1 reproduced, 1 only under an assumption of ours, 1 not reproduced'
+    >>> summary([])
     'nothing stated'
     """
-    words = {"reproduced": "reproduced", "depends": "if", "not_reproduced": "not reproduced"}
-    verdicts = [one.verdict for one in judged.values()]
+    words = {
+        "reproduced": "reproduced",
+        "depends": "only under an assumption of ours",
+        "not_reproduced": "not reproduced",
+    }
+    verdicts = [one.verdict for one in judged]
     counts = [f"{verdicts.count(v)} {word}" for v, word in words.items() if v in verdicts]
     return ", ".join(counts) or "nothing stated"
 
 
 def count_statements(judged: Collection[Judged]) -> str:
-    """Return how many statements there are and how many came out how, notes apart.
-
-    A note says nothing that could be judged, so that the counts of verdicts add up to the number of
-    statements.
+    """Return how many statements there are and how many came out how, without notes.
 
     Examples
     --------
     >>> row = Stated(figure="x:1", key="y", quantity="z", value="20", unit="ms", wording="about")
     >>> note = Stated(figure="x:1", key="n", quantity="z", value="20", unit="ms", wording="note")
     >>> count_statements([judge(row, 18.0), judge(note, 18.0)])
-    '1 statement and 1 note: 1 reproduced'
+    '1 statement: 1 reproduced'
     >>> count_statements([])
     'nothing stated'
     """
-    if not judged:
-        return summary({})
-    notes = sum(one.verdict is None for one in judged)
-    said = _number(len(judged) - notes, "statement") + (
-        f" and {_number(notes, 'note')}" if notes else ""
-    )
-    return f"{said}: {summary({str(k): one for k, one in enumerate(judged)})}"
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    count = sum(one.verdict is not None for one in judged)
+    if not count:
+        return summary([])
+    return f"{count} statement{'' if count == 1 else 's'}: {summary(judged)}"

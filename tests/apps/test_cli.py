@@ -746,7 +746,7 @@ def test_figures_without_names_are_listed_with_their_verdicts(capsys) -> None:
     assert [row["figure"] for row in rows] == list(FIGURES)
     fig14 = next(row for row in rows if row["figure"] == "pie:14")
     assert (fig14["kind"], fig14["file"]) == ("loop", "pie_fig14")
-    assert fig14["verdict"] == "1 if, 1 not reproduced"
+    assert fig14["verdict"] == "1 only under an assumption of ours, 1 not reproduced"
     text = " ".join(printed(capsys, ["figures"]).split())
     assert "pie:14 loop" in text
 

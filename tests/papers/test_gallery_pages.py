@@ -49,7 +49,7 @@ def test_what_a_page_shows_and_links_to_is_there() -> None:
 
 def test_the_readme_counts_as_the_gallery_does() -> None:
     readme = (write_gallery.ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"({counted(list(FIGURES))})" in readme
+    assert counted(list(FIGURES)) in " ".join(readme.split())
 
 
 @pytest.mark.parametrize("paper", [*TITLES, "all"])
@@ -61,13 +61,12 @@ def test_the_verdicts_that_are_counted_add_up_to_the_statements(paper: str) -> N
     if not every:
         assert total == f"{len(find_figures(paper))} figures, nothing stated"
         return
-    figures, statements, notes = (
+    figures, statements = (
         int(number[1]) if (number := re.search(rf"(\d+) {what}", head)) else 0
-        for what in ("figure", "statement", "note")
+        for what in ("figure", "statement")
     )
     assert figures == len(find_figures(paper))
-    assert statements + notes == len(every)
-    assert notes == sum(row.wording == "note" for row in every)
+    assert statements == sum(row.wording != "note" for row in every)
     assert sum(map(int, re.findall(r"\d+", verdicts))) == statements
 
 

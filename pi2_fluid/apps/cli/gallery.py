@@ -29,7 +29,7 @@ _COLORS: Final[Mapping[Verdict, str]] = {
 #: Verdicts as they are read.
 _WORDS: Final = {
     "reproduced": "reproduced",
-    "depends": "if",
+    "depends": "only if",
     "not_reproduced": "not reproduced",
     None: "nothing to judge",
 }
@@ -101,7 +101,7 @@ def _list_figures(as_json: bool) -> None:
                 "file": file_name(name),
                 "kind": recipe.kind,
                 "seconds": record.seconds if record else None,
-                "verdict": summary(verdicts),
+                "verdict": summary(verdicts.values()),
                 **{kind: found.count(kind) for kind in _COLORS},
                 "notes": found.count(None),
                 "caption": recipe.caption,
@@ -131,8 +131,8 @@ def _print_list(rows: list[dict[str, Any]], total: str) -> None:
     console = make_console()
     console.print(table)
     console.print(
-        f"\n{total}.\nHow many statements of the paper hold, hold if a decision of ours does, and"
-        " do not; s: seconds of a whole run."
+        f"\n{total}.\nyes: reproduced; if: only under an assumption of ours; no: not reproduced;"
+        " s: seconds of a whole run."
     )
 
 
