@@ -51,11 +51,11 @@ help:
 	@echo "Another Python: make PYTHON=python3.13 <target>"
 
 figures: $(VENV)/.installed-core
-	$(BIN)/pi2-fluid figures all --out figures
+	$(BIN)/pi2-fluid figure all --quick --out figures
 
 # What has not changed is not made again, and Ctrl-C keeps what is finished: the next call goes on.
 gallery: $(VENV)/.installed-dev
-	$(BIN)/pi2-fluid figures all --full --out gallery
+	$(BIN)/pi2-fluid figure all --out gallery
 	$(BIN)/python tools/write_gallery.py gallery
 	$(BIN)/python tools/write_claims.py
 

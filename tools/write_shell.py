@@ -1,29 +1,44 @@
-"""Bring docs/reference/shell.md up to date with what `--help` says: python tools/write_shell.py."""
+"""Bring what `--help` and codes.py say into docs/reference: python tools/write_shell.py.
+
+Three pages: the commands, what `--json` prints, and exit codes.
+"""
 
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 
 from pi2_fluid.apps.cli import codes
-from pi2_fluid.apps.cli.shell import app_for
+from pi2_fluid.apps.cli.declaring import Command
+from pi2_fluid.apps.cli.shell import ROOMS, app_for, declared
 from pi2_fluid.saving import save_text
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "shell.md"
-HEAD = """# Commands of the shell
+REFERENCE: Final = Path(__file__).resolve().parents[1] / "docs" / "reference"
+#: Options of the same meaning everywhere, which are said once.
+COMMON: Final = ("as_json", "help_json", "help")
+SHELL: Final = """# Commands of the shell
 
 What `pi2-fluid COMMAND -h` says, command by command. [Work at the shell](../shell.md) shows them
 at work.
-"""
-#: Options of the same meaning everywhere, which are said once.
-COMMON = ("as_json", "help")
-#: What the text below a command introduces as code, and in which language.
-INTRODUCED = {"Examples:": "sh", "A whole FILE:": "toml"}
+
+Every command has `-h`, `--help`, too. Most have `--json`, by which they print one
+[JSON object](json.md) in SI units instead of text. They end with an [exit code](exit_codes.md)."""
+JSON: Final = """# JSON of the shell
+
+`pi2-fluid COMMAND --json` prints one object, and `pi2-fluid COMMAND --help-json` what is in it: the
+list below. Numbers are in SI units: s, bit/s, Hz, rad/s, bytes; windows in segments. What is
+infinite, as a margin without a crossover, is the text `"inf"` or `"-inf"`. What is not a number is
+`null`."""
+CODES: Final = """# Exit codes
+
+What `pi2-fluid` leaves to the shell that called it, as in `pi2-fluid check queues.txt || ...`.
+
+| code | means | |
+|---|---|---|"""
 
 
 def plain(text: str) -> str:
@@ -61,9 +76,9 @@ def usage(name: str, command: Any) -> str:
     return " ".join(words)
 
 
-def lines(name: str, command: Any) -> Iterator[str]:
+def blocks(name: str, said: Command, command: Any) -> Iterator[str]:
     """Yield the blocks of one command."""
-    yield f"## {name}"
+    yield f"### {name}"
     yield plain(command.help or "")
     yield f"```text\n{usage(name, command)}\n```"
     panels: dict[str, list[str]] = {}
@@ -75,45 +90,64 @@ def lines(name: str, command: Any) -> Iterator[str]:
         if panel:
             yield f"**{panel}**"
         yield "\n".join(entries)
-    yield from below(command.epilog or "")
+    yield "**Examples**\n\n```sh\n" + "\n".join(said.examples) + "\n```"
+    if said.file:
+        yield f"**A whole file**\n\n```toml\n{said.file}\n```"
+    for note in filter(None, said.notes.split("\n\n")):
+        yield f"* {plain(note)}" if note.startswith("  ") else plain(note)
 
 
-def below(text: str) -> Iterator[str]:
-    """Yield the blocks of what stands below the options: examples, JSON, and more sentences."""
-    paragraphs = [one.replace(r"\[", "[") for one in text.split("\n\n")]
-    while paragraphs:
-        said = paragraphs.pop(0)
-        if said in INTRODUCED:
-            shown = []
-            while (
-                paragraphs and paragraphs[0] not in INTRODUCED and not paragraphs[0].endswith(".")
-            ):
-                shown.append(paragraphs.pop(0))
-            code = textwrap.dedent("\n".join(shown))
-            yield f"**{said.rstrip(':')}**\n\n```{INTRODUCED[said]}\n{code}\n```"
-        elif said.startswith("  "):
-            yield f"* {plain(said)}"
-        else:
-            yield re.sub(r"^JSON:", "**JSON**:", plain(said))
-
-
-def commands(shell: Any) -> Iterator[tuple[str, Any]]:
-    """Yield all commands by what they are called, also those below a word of their own."""
-    for name, one in shell.commands.items():
-        below_it = dict(commands(one)) if hasattr(one, "commands") else {}
-        yield from {f"{name} {word}": it for word, it in below_it.items()}.items() or [(name, one)]
-
-
-def page() -> str:
-    """Return the page of today."""
+def commands() -> dict[str, list[tuple[str, Command, Any]]]:
+    """Return the commands of each panel: names, what they declare, and what the library made."""
     shell: Any = typer.main.get_command(app_for([]))
-    blocks = [block for name, one in commands(shell) for block in lines(name, one)]
-    common = (
-        "Every command has `-h`, `--help`, too; most have `--json`, by which they print one JSON"
-        " object, in SI units, instead of text."
-    )
-    return "\n\n".join([HEAD.rstrip(), common, plain(codes.EXPLAINED), *blocks]) + "\n"
+    there = {one.name: one for one in declared([])}
+    panels: dict[str, list[tuple[str, Command, Any]]] = {}
+    for word in ROOMS:
+        one = there[word]
+        if isinstance(one, Command) and one.hidden:
+            continue
+        for name, command in one.each():
+            made = shell
+            for part in name.split():
+                made = made.commands[part]
+            panels.setdefault(one.panel, []).append((name, command, made))
+    return panels
+
+
+def shell_page() -> str:
+    """Return the page of the commands."""
+    parts = [SHELL]
+    for panel, there in commands().items():
+        parts.append(f"## {panel}")
+        parts += [block for one in there for block in blocks(*one)]
+    return "\n\n".join(parts) + "\n"
+
+
+def json_page() -> str:
+    """Return the page of what commands print as JSON."""
+    parts = [JSON]
+    for name, command, _ in (one for there in commands().values() for one in there):
+        if command.json:
+            parts += [f"## {name}", table(command.json)]
+    return "\n\n".join(parts) + "\n"
+
+
+def table(keys: Mapping[str, str]) -> str:
+    """Return keys and what they mean as a table."""
+    rows = (f"| `{key}` | {plain(text).replace('|', '&#124;')} |" for key, text in keys.items())
+    return "\n".join(["| key | |", "|---|---|", *rows])
+
+
+def codes_page() -> str:
+    """Return the page of the exit codes."""
+    rows = (f"| {code} | {means} | {more} |" for code, (means, more) in codes.MEANINGS.items())
+    return "\n".join([CODES, *rows]) + "\n"
+
+
+#: What this writes.
+PAGES: Final = {"shell.md": shell_page, "json.md": json_page, "exit_codes.md": codes_page}
 
 
 if __name__ == "__main__":
-    save_text(PAGE, page())
+    for name, page in PAGES.items():
+        save_text(REFERENCE / name, page())

@@ -24,9 +24,11 @@ import pi2_fluid as pf
 import pi2_fluid.loop.transfer
 import pi2_fluid.papers.claims
 import pi2_fluid.papers.figures
-from pi2_fluid.apps.cli import run
+from pi2_fluid.apps.cli import codes, run
+from pi2_fluid.apps.cli.declaring import JUDGE, MEASURE, PAPERS, TRAFFIC
 from pi2_fluid.apps.cli.output import Progress
 from pi2_fluid.apps.cli.parameters import kinds_with
+from pi2_fluid.apps.cli.shell import ROOMS, declared
 from pi2_fluid.laws.registry import AQMS, SENDERS
 from pi2_fluid.papers.claims import Claim
 from pi2_fluid.papers.registry import FIGURES
@@ -279,7 +281,7 @@ def test_other_commands_refuse_in_the_same_way(capsys, words, reason) -> None:
 
 def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path, capsys) -> None:
     (tmp_path / "file").touch()
-    assert run(["figures", "5", "--out", str(tmp_path / "file")]) == 2
+    assert run(["figure", "pi2:5", "pi2:7", "--out", str(tmp_path / "file")]) == 2
     assert capsys.readouterr().err.startswith(f"error: cannot use {tmp_path / 'file'}: ")
 
 
@@ -699,31 +701,47 @@ def test_a_scenario_is_printed_as_toml(capsys) -> None:
 
 @pytest.mark.slow
 def test_figures_as_json_and_as_text(tmp_path, capsys) -> None:
-    assert run(["figures", "5", "--out", str(tmp_path), "--json"]) == 0
+    words = ["figure", "pi2:5", "pi2:table1", "--out", str(tmp_path)]
+    assert run([*words, "--json"]) == 0
     out, err = capsys.readouterr()
     names = [str(tmp_path / f"pi2_fig05{suffix}") for suffix in (".png", ".svg", ".pdf", ".csv")]
+    table = str(tmp_path / "pi2_table1.csv")
     assert strict_json(out) == {
-        "figures": [{"name": "pi2_fig05", "files": names}],
+        "figures": [
+            {"name": "pi2_fig05", "files": names},
+            {"name": "pi2_table1", "files": [table]},
+        ],
         "interrupted": False,
     }
-    assert err == "pi2:5 (1 of 1) ...\n"
-    assert printed(capsys, ["figures", "5", "--out", str(tmp_path)]).split() == names
+    assert err == "pi2:5 (1 of 2) ...\npi2:table1 (2 of 2) ...\n"
+    assert printed(capsys, words).split() == [*names, table]
+
+
+PIES = [name for name in FIGURES if name.startswith("pie:")]
 
 
 @pytest.mark.parametrize(
-    ("words", "names", "quick"),
-    [(["all"], ["all"], True), (["4", "pie", "--full"], ["4", "pie"], False)],
+    ("words", "names", "given"),
+    [
+        (["figure", "all", "--quick"], list(FIGURES), {"seeds": None, "quick": True}),
+        (["figure", "pi2:4", "pie"], ["pi2:4", *PIES], {"seeds": None, "quick": False}),
+        (["figure", "pie", "--seeds", "3"], PIES, {"seeds": 3, "quick": False}),
+        (["figures", "all"], ["all"], {"seeds": None, "quick": True}),
+        (["figures", "pi2:4", "--full"], ["pi2:4"], {"seeds": None, "quick": False}),
+    ],
 )
-def test_the_figures_asked_for_are_drawn(monkeypatch, words, names, quick) -> None:
+def test_the_figures_asked_for_are_drawn(monkeypatch, capsys, words, names, given) -> None:
     asked = []
 
-    def each(names: list[str], out: Path, **given: Any) -> Iterator[Any]:
-        asked.append((names, str(out), given["quick"]))
+    def each(names: list[str], out: Path, *, progress: Any, **given: Any) -> Iterator[Any]:
+        asked.append((names, str(out), given))
         return iter(())
 
     monkeypatch.setattr(pi2_fluid.papers.figures, "each_figure", each)
-    assert run(["figures", *words]) == 0
-    assert asked == [(names, "figures", quick)]
+    assert run(words) == 0
+    assert asked == [(names, "figures", given)]
+    is_renamed = "warning: `figures` is now `figure`" in capsys.readouterr().err
+    assert is_renamed == (words[0] == "figures")
 
 
 def test_figures_that_are_drawn_survive_an_interruption(monkeypatch, capsys) -> None:
@@ -732,7 +750,7 @@ def test_figures_that_are_drawn_survive_an_interruption(monkeypatch, capsys) -> 
         raise KeyboardInterrupt
 
     monkeypatch.setattr(pi2_fluid.papers.figures, "each_figure", each)
-    assert run(["figures", "all", "--json"]) == 130
+    assert run(["figure", "all", "--json"]) == 130
     out, err = capsys.readouterr()
     assert strict_json(out) == {
         "figures": [{"name": "pi2_fig05", "files": ["a.png"]}],
@@ -742,12 +760,13 @@ def test_figures_that_are_drawn_survive_an_interruption(monkeypatch, capsys) -> 
 
 
 def test_figures_without_names_are_listed_with_their_verdicts(capsys) -> None:
-    rows = answered(capsys, ["figures", "--json"])["figures"]
+    rows = answered(capsys, ["figure", "--json"])["figures"]
+    assert answered(capsys, ["figures", "--json"])["figures"] == rows
     assert [row["figure"] for row in rows] == list(FIGURES)
     fig14 = next(row for row in rows if row["figure"] == "pie:14")
     assert (fig14["kind"], fig14["file"]) == ("loop", "pie_fig14")
     assert fig14["verdict"] == "1 only under an assumption of ours, 1 not reproduced"
-    text = " ".join(printed(capsys, ["figures"]).split())
+    text = " ".join(printed(capsys, ["figure"]).split())
     assert "pie:14 loop" in text
 
 
@@ -784,6 +803,8 @@ def test_a_check_draws_nothing_and_leaves_with_1_where_a_verdict_changed(
         (["pie:14", "--set", "rtt"], "--set 'rtt' sets nothing"),
         (["pie:14", "--set", "x=1", "--check"], "no setting 'x'"),
         (["pie:14", "--seeds", "0"], "--seeds '0' is no number of runs"),
+        (["pie", "--check"], "--check is about one figure"),
+        (["pie:14", "pie:13", "--set", "rtt=50ms"], "--set is about one figure"),
     ],
 )
 def test_a_figure_asked_for_wrongly(words, said, capsys) -> None:
@@ -858,12 +879,11 @@ def words_of_help(capsys, *arguments: str) -> str:
 
 def test_help_names_units_choices_examples_and_codes(capsys) -> None:
     text = words_of_help(capsys, "margins")
-    for wanted in ("HZ", "TIME", "100ms", "in Hz", "rad/s", "(0, 1]", "pi, pie, pi2, coupled"):
+    for wanted in ("HZ", "TIME", "100ms", "in Hz", "(0, 1]", "pi, pie, pi2, coupled"):
         assert wanted in text, wanted
     assert "pi2-fluid margins --rtt 100ms --p-prime 0.1" in text
-    assert '"inf"' in text
-    assert "1 unstable" in words_of_help(capsys)
-    assert "pi2-fluid figures pie thesis:4.2 --full" in words_of_help(capsys, "figures")
+    assert "1 unstable" in words_of_help(capsys, "check")
+    assert "pi2-fluid figure pie thesis:4.2 --quick" in words_of_help(capsys, "figure")
     assert "the name of one that comes with the package" in words_of_help(capsys, "simulate")
     assert "pi2, pie, paganini or thesis" in words_of_help(capsys, "claims")
 
@@ -891,14 +911,39 @@ def test_what_help_says_of_parameters_is_what_the_laws_declare() -> None:
     assert text == write_options.module(), "run tools/write_options.py"
 
 
-def test_the_reference_has_what_help_says() -> None:
-    text = write_shell.PAGE.read_text(encoding="utf-8")
-    assert text == write_shell.page(), "run tools/write_shell.py"
+@pytest.mark.parametrize("name", write_shell.PAGES)
+def test_the_reference_has_what_the_shell_says(name) -> None:
+    text = (write_shell.REFERENCE / name).read_text(encoding="utf-8")
+    assert text == write_shell.PAGES[name](), "run tools/write_shell.py"
+
+
+def test_every_exit_code_is_explained() -> None:
+    numbers = {value for value in vars(codes).values() if isinstance(value, int)}
+    assert set(codes.MEANINGS) == numbers
+    page = (write_shell.REFERENCE / "exit_codes.md").read_text(encoding="utf-8")
+    assert all(f"| {number} | {codes.MEANINGS[number][0]} |" in page for number in numbers)
+
+
+def test_the_first_screen(capsys) -> None:
+    """Four panels; each command in a line, in the order of ROOMS; what is told below is there."""
+    lines = printed(capsys, ["-h"]).splitlines()
+    titles = [line.strip("╭╮─ ") for line in lines if line.startswith("╭")]
+    assert titles == [JUDGE, TRAFFIC, MEASURE, PAPERS]
+    shown = [line.split()[1] for line in lines if line.startswith("│")]
+    assert shown == [name for name in ROOMS if name != "figures"]
+    assert len(lines) <= 31
+    assert "Exit codes" in " ".join(lines[-4:])
+
+
+def test_what_json_has_is_asked_of_the_command(capsys) -> None:
+    text = printed(capsys, ["sweep", "--help-json"])
+    for key, said in {one.name: one for one in declared(["sweep"])}["sweep"].json.items():
+        assert re.search(rf"(?m)^{key} +{re.escape(said)}", text)
 
 
 def test_without_a_command_there_is_help(capsys) -> None:
     assert run([]) == 2
-    assert "Commands" in capsys.readouterr().out
+    assert "Judge and set a queue" in capsys.readouterr().out
 
 
 def test_version(capsys) -> None:
@@ -908,7 +953,7 @@ def test_version(capsys) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
-    ["", "margins", "figures", "claims", "simulate", "replay", "scenarios", "traffic", "validate"],
+    ["", "margins", "figure", "claims", "simulate", "replay", "scenarios", "traffic", "validate"],
 )
 def test_help_loads_nothing_heavy(command) -> None:
     heavy = ["control", "jax", "matplotlib", "numpy", "pandas", "scipy", "xarray"]

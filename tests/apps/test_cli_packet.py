@@ -511,8 +511,8 @@ def test_logs_of_tc_that_cannot_be_replayed(tmp_path, capsys, text, reason) -> N
 @pytest.mark.parametrize(
     ("command", "parts"),
     [
-        ("simulate", ["--engine packet", "--seeds", "5,17,23", "smallest", "fluid only"]),
-        ("replay", ["--variant linux6.18", "queue_delay", "backlog", "12ms"]),
+        ("simulate", ["--engine packet", "--seeds", "5,17,23", "fluid only"]),
+        ("replay", ["--variant linux6.18", "queue_delay", "12ms"]),
     ],
 )
 def test_help_names_units_and_examples(capsys, command, parts) -> None:

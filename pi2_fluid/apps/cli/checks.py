@@ -10,6 +10,7 @@ import typer
 from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.betterment import find_better, print_better, to_dict
 from pi2_fluid.apps.cli.checked import print_checked
+from pi2_fluid.apps.cli.declaring import JUDGE, Command
 from pi2_fluid.apps.cli.families import load_traffic
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, print_json, tell
@@ -115,7 +116,7 @@ def check(
     require: Require = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say of queues that tc shows, or is to make, whether they are stable, and what would help."""
+    """Say whether the queues that tc shows are stable, and what helps."""
     if text is None:
         raise QuantityError(
             "the queues are missing: give what `tc qdisc show` prints, a file with it, or - for"
@@ -255,46 +256,83 @@ def _margins(margins: Margins) -> dict[str, float]:
     return {name: float(getattr(margins, name)) for name in names}
 
 
-COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
+COMMANDS: tuple[Command, ...] = (
+    Command(
         check,
-        (
-            "Examples:\n\n"
-            "tc -s -d qdisc show | pi2-fluid check -\n\n"
-            'pi2-fluid check queues.txt --hz 250 --kernel "$(uname -r)"\n\n'
-            "tc -j qdisc show | pi2-fluid check - --max-base-rtt 60ms --sender reno,scalable"
-            " --json\n\n"
-            "tc qdisc show | pi2-fluid check - --rate 5.5Mbit/s --flows 1:20\n\n"
-            "tc qdisc show | pi2-fluid check - --network home.toml\n\n"
-            'pi2-fluid check "tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms"\n\n'
-            "tc qdisc show | pi2-fluid check - --traffic home\n\n"
-            "ipfw sched show | pi2-fluid check -\n\n"
+        panel=JUDGE,
+        examples=(
+            "tc -s -d qdisc show | pi2-fluid check -",
+            'pi2-fluid check queues.txt --hz 250 --kernel "$(uname -r)"',
+            (
+                "tc -j qdisc show | pi2-fluid check - --max-base-rtt 60ms --sender reno,scalable"
+                " --json"
+            ),
+            "tc qdisc show | pi2-fluid check - --rate 5.5Mbit/s --flows 1:20",
+            "tc qdisc show | pi2-fluid check - --network home.toml",
+            'pi2-fluid check "tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms"',
+            "tc qdisc show | pi2-fluid check - --traffic home",
+            "ipfw sched show | pi2-fluid check -",
+        ),
+        json={
+            "qdiscs": "a list, one for each queue with a loop",
+            "qdiscs.kind": "pie, fq_pie or dualpi2",
+            "qdiscs.dev": "device",
+            "qdiscs.namespace": "network namespace",
+            "qdiscs.parent": "as tc shows it",
+            "qdiscs.handle": "as tc shows it",
+            "qdiscs.proposed": "whether a line asks for it, and nothing shows it",
+            "qdiscs.asked": "what tc was asked for, SI units",
+            "qdiscs.installed": "what the kernel makes of it, SI units",
+            "qdiscs.rounding": "installed beside asked",
+            "qdiscs.verdict": "stable, unstable or undecided",
+            "qdiscs.model": "the model of the verdict",
+            "qdiscs.reason": "why it is undecided",
+            "qdiscs.guarantee": "what is proved",
+            "qdiscs.long_flows": "rate (bit/s), flows (the fewest and the most) and max_window;"
+            " each null where not known",
+            "qdiscs.rtt": "s, the largest",
+            "qdiscs.min_rtt": "s, the smallest",
+            "qdiscs.rtt_limit": "s, stable up to this round-trip time, queue included",
+            "qdiscs.path_limit": "s, the same without the queue",
+            "qdiscs.worst": "rtt, p_prime and sender where margins by rates are smallest, and"
+            " these; the period of an oscillation in s; a p_prime of 0 is the limit of no load",
+            "qdiscs.ack_worst": "the same by acknowledgements",
+            "qdiscs.least": "the smaller of both, its clock, the window of a flow there, and how"
+            " many flows",
+            "qdiscs.margin_lost_db": "dB that the kernel's rounding takes",
+            "qdiscs.rate_held": "bit/s, above which the buffer is full below the target",
+            "qdiscs.hz": "the kernel's CONFIG_HZ",
+            "qdiscs.kernel": "its version",
+            "qdiscs.cases": "one for each kernel that it can be of",
+            "qdiscs.observed": "what counters say",
+            "qdiscs.remedy": "text, tc, installed, margins, ack_margins",
+            "qdiscs.note": "what else to know",
+            "verdict": "the worst",
+            "required": "null without --require: gain_margin_db, least_db, and whether it is kept",
+            "foreign": "names of queues without a loop",
+            "others": "name, kind, verdict and text of each queue that is no PI, among them RED and"
+            " what could not be read",
+            "path": "null without --network",
+            "path.shown": "queues of the network that the text shows",
+            "path.bottlenecks": "nodes that are full",
+            "path.verdict": "of all queues together",
+            "path.model": "the model of the verdict",
+            "path.margins": "of all queues together",
+            "path.each": "those of each queue while the others stay as they are",
+            "path.factor": "of alpha and beta, that leaves 6 dB and 30 deg",
+            "path.p": "of each class",
+            "path.rtt": "s, of each class",
+            "path.notes": "what else to know",
+            "read": "what was found in the text; empty of one output that names its devices",
+            "traffic": "null without --traffic: of each queue name, text, tc, why_not, and the"
+            " recommendation of `tune`",
+        },
+        notes=(
             "What tc does not show is not assumed: PIE is judged for each CONFIG_HZ, and each"
             " kernel, that can have shown it, and undecided where they differ.\n\n"
-            "JSON: qdiscs (a list: kind, dev, namespace, parent, handle, proposed; asked and"
-            " installed, SI units; rounding; verdict, of which model, and the reason of one"
-            " undecided; guarantee; long_flows: rate in bit/s, flows, the fewest and the most, and"
-            " max_window, each null where not known; rtt, min_rtt, rtt_limit with the queue and"
-            " path_limit without it, s; worst: rtt, p_prime, sender, the smallest margins"
-            " and the period of an oscillation (s) by rates, a p_prime of 0 is the limit of no"
-            " load; ack_worst, the same by"
-            " acknowledgements; least, the smaller of both, its clock, the window of a flow"
-            " there, and how many flows; margin_lost_db; rate_held, the rate in bit/s above"
-            " which the buffer is full below the target; hz, kernel, and cases, one for each"
-            " kernel that it can be of; observed, what counters say; remedy: text, tc,"
-            " installed, margins, ack_margins; note), verdict (the worst), foreign (names of"
-            " queues without a loop), others (name, kind, verdict and text of each queue that is"
-            " no PI, among them RED and what could not be read), path (null without --network:"
-            " shown, bottlenecks, verdict, of which model, margins of all together, each: those"
-            " of each queue while the others stay as they are, factor of alpha and beta that"
-            " leaves 6 dB and 30 deg, p and rtt of each class, notes), read (what was found in"
-            " the text; empty of one output that names its devices), traffic (null without"
-            " --traffic: of each queue name, text, tc, why_not, and the recommendation of `tune`),"
-            " required (null without --require: gain_margin_db, least_db, and whether it is kept)."
-            " What is infinite is the"
-            ' text "inf" or "-inf".\n\n'
             "Exit codes: 0 stable; 1 unstable, or below the margin of --require; 2 nothing can be"
             " read; 3 undecided, a queue that could not be read or judged, or none with a loop."
+            f" Of all commands: {codes.OTHERS}."
         ),
     ),
 )

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.declaring import Command
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json, tell
 
@@ -70,16 +71,14 @@ def _print_claims(records: Sequence[Mapping[str, Any]]) -> None:
     console.print(", ".join(f"{number} {verdict}" for verdict, number in count.items()))
 
 
-COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
+COMMANDS: tuple[Command, ...] = (
+    Command(
         claims,
-        (
-            "Examples:\n\n"
-            "pi2-fluid claims --paper pi2\n\n"
-            "pi2-fluid claims --json\n\n"
-            "JSON: claims, a list of {id, source, text, computed, verdict, why}; verdict is"
-            " reproduced, not_reproduced or depends; and interrupted, by Ctrl-C, with which it is"
-            " those that were computed."
-        ),
+        examples=("pi2-fluid claims --paper pi2", "pi2-fluid claims --json"),
+        json={
+            "claims": "a list of {id, source, text, computed, verdict, why}; verdict is reproduced,"
+            " not_reproduced or depends",
+            "interrupted": "by Ctrl-C: the list is then what was computed",
+        },
     ),
 )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 __all__ = [
     "BAD_INPUT",
-    "EXPLAINED",
     "FAILED",
     "INTERNAL",
     "INTERRUPTED",
+    "MEANINGS",
     "NO_LINE",
     "OF_VERDICT",
+    "OTHERS",
     "PIPE_CLOSED",
     "STABLE",
     "UNDECIDED",
@@ -30,9 +32,37 @@ PIPE_CLOSED: Final = 141
 
 #: Of what is said of a loop.
 OF_VERDICT: Final = {"stable": STABLE, "unstable": UNSTABLE, "undecided": UNDECIDED}
-#: What all of them mean, for help.
-EXPLAINED: Final = (
-    "Exit codes: 0 stable or done, 1 unstable, 2 bad input, 3 undecided, 4 numerical failure,"
-    " missing package or tool, no network or full disk, 5 gains that tc has no line for, 70"
-    " internal error, 130 interrupted, 141 nobody reads the output."
+#: Of each code what it means in a few words, and what more there is to say of it.
+MEANINGS: Final[Mapping[int, tuple[str, str]]] = {
+    STABLE: ("stable or done", "Every queue that has a loop is stable; other commands are done."),
+    UNSTABLE: (
+        "unstable",
+        (
+            "One queue at least oscillates, or has less margin than `--require`. `figure --check`"
+            " and `validate`: a result is not the recorded one."
+        ),
+    ),
+    BAD_INPUT: (
+        "bad input",
+        "Nothing was computed. The sentence on standard error says what to give.",
+    ),
+    UNDECIDED: (
+        "undecided",
+        "What was given allows both answers, or no queue has a loop. The text says what to add.",
+    ),
+    FAILED: (
+        "failed",
+        (
+            "A computation did not converge, a package or tool is missing, there is no network, or"
+            " the disk is full."
+        ),
+    ),
+    NO_LINE: ("no line for tc", "`tune` found gains, and tc cannot be told them."),
+    INTERNAL: ("internal error", "A mistake of ours: please report it, with the command."),
+    INTERRUPTED: ("interrupted", "By Ctrl-C. What was finished is printed or kept."),
+    PIPE_CLOSED: ("output closed", "Nobody reads the output, as behind `| head`."),
+}
+#: Those that are not of a verdict, in a list.
+OTHERS: Final = ", ".join(
+    f"{code} {means}" for code, (means, _) in MEANINGS.items() if code > UNDECIDED
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.apps.cli import codes, options
+from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, check_path, write_netcdf, write_table
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
@@ -58,7 +59,9 @@ def compare(
     output: options.Output = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Run a scenario as a fluid and in packets, or in any engines; say where and why they differ.
+    """Run a scenario in several engines, and say where they differ.
+
+    Without --engine that is as a fluid and in packets.
 
     The numbers begin when slow start is over: after 20 s, or a fifth of the run if that is less.
     """
@@ -238,20 +241,28 @@ def _scale(row: xarray.Dataset) -> tuple[float, str]:
     return factor, _OF.get(name.partition(".")[0], unit)
 
 
-COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
+COMMANDS: tuple[Command, ...] = (
+    Command(
         compare,
-        (
-            "Examples:\n\n"
-            "pi2-fluid compare pi2_fig11a_pi2\n\n"
-            "pi2-fluid compare mine.toml --seeds 20 --plot mine.png\n\n"
-            "pi2-fluid compare mine.toml --engine fluid --engine fluid:linear --engine packet\n\n"
-            "pi2-fluid compare thesis_fig4_2_pie --engine packet --engine ns3:seeds=3\n\n"
-            "pi2-fluid scenarios pi2_fig11b_pie | pi2-fluid compare - --json\n\n"
-            "JSON: scenario, duration, after, interrupted, engines (an object by name: options,"
-            " seeds, not_modelled, and value, the median of the seeds, low and high, objects by"
-            " name, SI units), disagreement (a list of {engine, name, value, relative, why}: the"
-            " ranges of this engine and of the first are more than 10 % apart), output, plot."
+        panel=TRAFFIC,
+        examples=(
+            "pi2-fluid compare pi2_fig11a_pi2",
+            "pi2-fluid compare mine.toml --seeds 20 --plot mine.png",
+            "pi2-fluid compare mine.toml --engine fluid --engine fluid:linear --engine packet",
+            "pi2-fluid compare thesis_fig4_2_pie --engine packet --engine ns3:seeds=3",
+            "pi2-fluid scenarios pi2_fig11b_pie | pi2-fluid compare - --json",
         ),
+        json={
+            "scenario": "its name",
+            "duration": "s",
+            "after": "s, where the numbers begin",
+            "interrupted": "by Ctrl-C",
+            "engines": "by name: options, seeds, not_modelled, and value (the median of the seeds),"
+            " low and high, each numbers by name in SI units",
+            "disagreement": "a list of {engine, name, value, relative, why}: the ranges of this"
+            " engine and of the first are more than 10 % apart",
+            "output": "the file written, or null",
+            "plot": "the picture, or null",
+        },
     ),
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.declaring import JUDGE, Command
 from pi2_fluid.apps.cli.designed import draw_design, print_design
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.families import L4sShare, LongCounts, PathTimes, load_traffic
@@ -252,7 +253,7 @@ def tune(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Find alpha, beta and T: for who sends, by what people feel; or for a largest RTT, by margins.
+    """Find alpha, beta and T, and print the line for tc to paste.
 
     With --traffic, or the rate, round-trip times and numbers of long flows of a link, candidates
     are run packet by packet, and the answer may be to keep what runs. With a largest round-trip
@@ -378,29 +379,36 @@ def _read_pair(text: str) -> tuple[str, str]:
     return low.strip(), high.strip()
 
 
-COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
+COMMANDS: tuple[Command, ...] = (
+    Command(
         tune,
-        (
-            "Examples:\n\n"
-            "pi2-fluid tune --traffic home\n\n"
-            "pi2-fluid tune --rate 20Mbit/s --rtt 10ms..80ms --long 1:4\n\n"
-            "pi2-fluid tune --traffic my_scenarios/*.toml --value rate --loss 0.5 --target free\n\n"
-            "pi2-fluid tune --traffic office --confirm linux:seeds=8 --plot front.png\n\n"
-            "pi2-fluid tune --max-rtt 100ms\n\n"
-            "pi2-fluid tune --max-base-rtt 80ms --aqm dualpi2 --sender reno,scalable\n\n"
-            "pi2-fluid tune --max-rtt 50ms --phase-margin 45 --plot designs.png --json\n\n"
-            "pi2-fluid tune --max-rtt 100ms --verify fluid\n\n"
-            "pi2-fluid tune --max-rtt 100ms --aqm dualpi2 --rate 20Mbit/s --flows 1:20\n\n"
-            "pi2-fluid tune --max-rtt 100ms --aqm fq_pie --hz 250\n\n"
-            "JSON: design (an object with the fields of Design, SI units; margins and worst by"
-            " rates, ack_margins and ack_worst by acknowledgements, least the smaller of each and"
-            " its clock; a p_prime of 0 is the limit of no load), tc (the line that asks for it;"
-            " null if there is none), why_no_tc (the reason then) and alternatives (a list, the"
-            " design itself first; null where there is no such margin). What"
-            ' is infinite is the text "inf".\n\n'
-            "The exit code is 0; 2 if the margins cannot be had; 5 if they can, but tc has no line"
-            " for the gains, with the reason on standard error."
+        panel=JUDGE,
+        examples=(
+            "pi2-fluid tune --traffic home",
+            "pi2-fluid tune --rate 20Mbit/s --rtt 10ms..80ms --long 1:4",
+            "pi2-fluid tune --traffic my_scenarios/*.toml --value rate --loss 0.5 --target free",
+            "pi2-fluid tune --traffic office --confirm linux:seeds=8 --plot front.png",
+            "pi2-fluid tune --max-rtt 100ms",
+            "pi2-fluid tune --max-base-rtt 80ms --aqm dualpi2 --sender reno,scalable",
+            "pi2-fluid tune --max-rtt 50ms --phase-margin 45 --plot designs.png --json",
+            "pi2-fluid tune --max-rtt 100ms --verify fluid",
+            "pi2-fluid tune --max-rtt 100ms --aqm dualpi2 --rate 20Mbit/s --flows 1:20",
+            "pi2-fluid tune --max-rtt 100ms --aqm fq_pie --hz 250",
+        ),
+        json={
+            "design": "of margins: the fields of Design, SI units; margins and worst by rates,"
+            " ack_margins and ack_worst by acknowledgements, least the smaller of each and its"
+            " clock; a p_prime of 0 is the limit of no load",
+            "tc": "of margins: the line that asks for it; null if there is none",
+            "why_no_tc": "of margins: why there is no line; else null",
+            "alternatives": "of margins: a list, the design itself first; null where there is no"
+            " such margin",
+            "recommendation": "of traffic: the fields of Recommendation, SI units",
+            "confirmation": "of traffic: what the engine of --confirm measured, or null",
+        },
+        notes=(
+            "The exit code is 0; 2 if the margins cannot be had; 5 if they can, but tc has no"
+            " line for the gains, with the reason on standard error."
         ),
     ),
 )

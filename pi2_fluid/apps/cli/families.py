@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import (
     JsonFlag,
@@ -82,7 +83,7 @@ def traffic(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """List the words for who sends through a queue, or show the cells of one."""
+    """List kinds of traffic, such as home or office, or show one."""
     from pi2_fluid.network.catalogue import (
         describe_traffic,
         is_file,
@@ -187,19 +188,28 @@ def _ends(ends: Sequence[float] | None) -> str:
     return low if low == high else f"{low}..{high}"
 
 
-COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
+COMMANDS: tuple[Command, ...] = (
+    Command(
         traffic,
-        (
-            "Examples:\n\n"
-            "pi2-fluid traffic\n\n"
-            "pi2-fluid traffic home --rate 50Mbit/s\n\n"
-            "pi2-fluid traffic --rate 20Mbit/s --rtt 10ms..80ms --long 1:4\n\n"
-            "pi2-fluid traffic home --toml > mine.toml\n\n"
-            "JSON: traffic, a list of {name, description}; of a family name, title, note,"
-            " shortest_rtt, typical_rtt, longest_rtt (s), caveats, and cells, a list of {name, why,"
-            " source, rate (bit/s), rtts (s), long_classes, long_flows, windows (segments),"
-            " short_classes, events {at (s), falls}, steady, after (s)}."
+        panel=TRAFFIC,
+        examples=(
+            "pi2-fluid traffic",
+            "pi2-fluid traffic home --rate 50Mbit/s",
+            "pi2-fluid traffic --rate 20Mbit/s --rtt 10ms..80ms --long 1:4",
+            "pi2-fluid traffic home --toml > mine.toml",
         ),
+        json={
+            "traffic": "without a family: a list of {name, description}",
+            "name": "of a family",
+            "title": "of a family: one sentence",
+            "note": "of a family: what else to know",
+            "shortest_rtt": "of a family: s, of long flows, without queue",
+            "typical_rtt": "of a family: s",
+            "longest_rtt": "of a family: s",
+            "caveats": "of a family: what may mislead",
+            "cells": "of a family: a list of {name, why, source, rate (bit/s), rtts (s),"
+            " long_classes, long_flows, windows (segments), short_classes, events {at (s), falls},"
+            " steady, after (s)}",
+        },
     ),
 )

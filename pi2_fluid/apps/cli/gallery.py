@@ -1,4 +1,4 @@
-"""Figures: `pi2-fluid figures` and `pi2-fluid figure`."""
+"""Figures: `pi2-fluid figure`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.declaring import Command
 from pi2_fluid.apps.cli.options import option, read_whole
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json, tell
 from pi2_fluid.errors import QuantityError, show_value
@@ -36,37 +37,96 @@ _WORDS: Final = {
 _Out = Annotated[Path, option("FOLDER", "Where to write; made if it does not exist.")]
 
 
-def figures(
+def figure(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME ... | all]",
-            help="Figures to draw, as pi2:15, pie:10, thesis:4.2, paganini:5, ours:chains; all"
-            " those of a paper by its name; all. If none, they are listed.",
+            metavar="[NAME]...",
+            help="Which: pi2:15, pie:10, thesis:4.2, ours:chains; pie, for all of a paper; or all."
+            " Without a name they are listed.",
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None, option("NUMBER", "Runs of each scenario. Default: the figure's own, often 6.")
+    ] = None,
+    quick: Annotated[
+        bool,
+        option(
+            None, "Draw with two seeds and fewer points: seconds, not minutes.", None, "--quick"
+        ),
+    ] = False,
+    check: Annotated[
+        bool,
+        option(
+            None,
+            "Draw nothing; leave with 1 if a verdict is not the recorded one.",
+            None,
+            "--check",
+        ),
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        option(
+            "NAME=VALUE",
+            "Change something: rtt=50ms, count=20, target=5ms, aqm.burst=0s; may be repeated."
+            " No verdicts are given then.",
+            None,
+            "--set",
         ),
     ] = None,
     out: _Out = Path("figures"),
-    full: Annotated[
-        bool,
-        option(
-            None, "With as many seeds and points as the verdicts need: minutes.", None, "--full"
-        ),
-    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """List the figures of the papers, or draw some or all of them, with their numbers.
+    """List the papers' figures, or draw one and say what of it holds.
 
-    Drawing leaves PNG, SVG, PDF and CSV. What is there already and has not changed is kept, so that
-    what Ctrl-C has broken off goes on where it stopped.
+    Drawing leaves PNG, SVG, PDF and CSV. One figure is computed anew, and judged. Of several those
+    are kept that are there already and have not changed, so that after Ctrl-C the same command goes
+    on.
     """
     if not names:
         _list_figures(as_json)
         return
+    from pi2_fluid.papers.registry import find_figures
+
+    count = None if seeds is None else read_whole(seeds, "--seeds", "runs")
+    chosen = find_figures(names)
+    if len(chosen) > 1:
+        if check or settings:
+            raise QuantityError(
+                f"{'--check' if check else '--set'} is about one figure, and {len(chosen)} are"
+                " named: give one name."
+            )
+        _draw_all(chosen, out, as_json, seeds=count, quick=quick)
+        return
+    _draw_one(chosen[0], out, as_json, seeds=count, quick=quick, check=check, settings=settings)
+
+
+def figures(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME ... | all]")] = None,
+    out: _Out = Path("figures"),
+    full: Annotated[bool, option(None, "As figure without --quick.", None, "--full")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Until the next version, what `figure` was called for several figures at once."""
+    typer.echo(
+        "warning: `figures` is now `figure`, which draws whole runs unless --quick is given; the"
+        " next version knows `figure` alone.",
+        err=True,
+    )
+    if not names:
+        _list_figures(as_json)
+    else:
+        _draw_all(names, out, as_json, seeds=None, quick=not full)
+
+
+def _draw_all(
+    names: list[str], out: Path, as_json: bool, *, seeds: int | None, quick: bool
+) -> None:
     from pi2_fluid.papers.figures import each_figure
 
     made, interrupted = [], False
     try:
-        for one in each_figure(names, out, quick=not full, progress=tell):
+        for one in each_figure(names, out, seeds=seeds, quick=quick, progress=tell):
             made.append(one)
             if not as_json:
                 for path in one.files:
@@ -81,6 +141,39 @@ def figures(
     if interrupted:
         typer.echo(f"{len(made)} are done; the same command makes the others.", err=True)
         raise typer.Exit(codes.INTERRUPTED)
+
+
+def _draw_one(
+    name: str,
+    out: Path,
+    as_json: bool,
+    *,
+    seeds: int | None,
+    quick: bool,
+    check: bool,
+    settings: list[str] | None,
+) -> None:
+    import pi2_fluid as pf
+
+    made = pf.figure(
+        name, seeds=seeds, quick=quick, settings=dict(map(_read_setting, settings or []))
+    )
+    if check and made.settings:
+        raise QuantityError("--check asks about the paper's own figure: leave out --set.")
+    runs = "" if made.seeds == 1 else f" with {made.seeds} seeds"
+    tell(f"computing {made.name}{runs}")
+    begin = time.monotonic()
+    verdicts = made.verdicts
+    other = _other_verdicts(made) if check else []
+    files = [] if check else made.save(out)
+    if as_json:
+        print_json(_as_record(made, verdicts, files, other, time.monotonic() - begin))
+    else:
+        _print_figure(made, verdicts)
+        for line in [*map(str, files), *other]:
+            typer.echo(line)
+    if other:
+        raise typer.Exit(codes.UNSTABLE)
 
 
 def _list_figures(as_json: bool) -> None:
@@ -134,65 +227,6 @@ def _print_list(rows: list[dict[str, Any]], total: str) -> None:
         f"\n{total}.\nyes: reproduced; if: only under an assumption of ours; no: not reproduced;"
         " s: seconds of a whole run."
     )
-
-
-def figure(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Which: pi2:15, pie:10, thesis:4.2, ours:chains.")
-    ],
-    seeds: Annotated[
-        str | None, option("NUMBER", "Runs of each scenario. Default: the figure's own, often 6.")
-    ] = None,
-    quick: Annotated[
-        bool, option(None, "Two seeds, and of many points fewer.", None, "--quick")
-    ] = False,
-    check: Annotated[
-        bool,
-        option(
-            None,
-            "Draw nothing; leave with 1 if a verdict is not the recorded one.",
-            None,
-            "--check",
-        ),
-    ] = False,
-    settings: Annotated[
-        list[str] | None,
-        option(
-            "NAME=VALUE",
-            "Change something: rtt=50ms, count=20, target=5ms, aqm.burst=0s; may be repeated."
-            " What was changed is not judged.",
-            None,
-            "--set",
-        ),
-    ] = None,
-    out: _Out = Path("figures"),
-    as_json: JsonFlag = False,
-) -> None:
-    """Make one figure of a paper, and say which of the paper's statements about it hold."""
-    import pi2_fluid as pf
-
-    made = pf.figure(
-        name,
-        seeds=None if seeds is None else read_whole(seeds, "--seeds", "runs"),
-        quick=quick,
-        settings=dict(map(_read_setting, settings or [])),
-    )
-    if check and made.settings:
-        raise QuantityError("--check asks about the paper's own figure: leave out --set.")
-    runs = "" if made.seeds == 1 else f" with {made.seeds} seeds"
-    tell(f"computing {made.name}{runs}")
-    begin = time.monotonic()
-    verdicts = made.verdicts
-    other = _other_verdicts(made) if check else []
-    files = [] if check else made.save(out)
-    if as_json:
-        print_json(_as_record(made, verdicts, files, other, time.monotonic() - begin))
-    else:
-        _print_figure(made, verdicts)
-        for line in [*map(str, files), *other]:
-            typer.echo(line)
-    if other:
-        raise typer.Exit(codes.UNSTABLE)
 
 
 def _read_setting(text: str) -> tuple[str, str]:
@@ -278,30 +312,39 @@ def _print_figure(made: PaperFigure, verdicts: Mapping[str, Judged]) -> None:
         console.print(Text(line, style="dim"))
 
 
-COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
-        figures,
-        (
-            "Examples:\n\n"
-            "pi2-fluid figures\n\n"
-            "pi2-fluid figures all\n\n"
-            "pi2-fluid figures pie thesis:4.2 --full --out /tmp/figures --json\n\n"
-            "JSON: figures, a list of {name, files}, and interrupted, by Ctrl-C; of the list"
-            " {figure, paper, number, file, kind, seconds, verdict, reproduced, depends,"
-            " not_reproduced, notes, caption}."
-        ),
-    ),
-    (
+#: What of one figure, of several and of their list is printed.
+_JSON: Final = {
+    "figures": "without a name: a list of {figure, paper, number, file, kind, seconds,"
+    " verdict, reproduced, depends, not_reproduced, notes, caption}; of several figures: a"
+    " list of {name, files}",
+    "interrupted": "of several figures: by Ctrl-C",
+    "figure": "of one figure: its name",
+    "caption": "of one figure: one sentence",
+    "changed": "of one figure: what --set changed",
+    "seeds": "of one figure: runs of each scenario",
+    "quick": "of one figure",
+    "settings": "of one figure: those of --set",
+    "verdicts": "of one figure: a list of {key, quantity, stated, unit, wording, tolerance,"
+    " found, verdict, condition, why}",
+    "causes": "of one figure: why a statement does not hold",
+    "decisions": "of one figure: what the paper leaves open, and we chose",
+    "differ": "of one figure: verdicts that are not the recorded ones (--check)",
+    "seconds": "of one figure: how long it took",
+    "files": "of one figure: pictures and numbers",
+}
+COMMANDS: tuple[Command, ...] = (
+    Command(
         figure,
-        (
-            "Examples:\n\n"
-            "pi2-fluid figure pi2:15\n\n"
-            "pi2-fluid figure pi2:7 --set rtt=50ms --out /tmp/figures\n\n"
-            "pi2-fluid figure pie:10 --seeds 20 --check\n\n"
-            "JSON: figure, caption, changed, seeds, quick, settings, verdicts (a list of {key,"
-            " quantity, stated, unit, wording, tolerance, found, verdict, condition, why}), causes,"
-            " decisions, differ, seconds, files. Exit code 1: --check found another verdict than is"
-            " recorded."
+        examples=(
+            "pi2-fluid figure",
+            "pi2-fluid figure pi2:15",
+            "pi2-fluid figure pi2:7 --set rtt=50ms --out /tmp/figures",
+            "pi2-fluid figure pie:10 --seeds 20 --check",
+            "pi2-fluid figure pie thesis:4.2 --quick --out /tmp/figures --json",
+            "pi2-fluid figure all --quick",
         ),
+        json=_JSON,
+        notes=("Exit code 1: --check found another verdict than is recorded."),
     ),
+    Command(figures, examples=("pi2-fluid figure all --quick",), json=_JSON, hidden=True),
 )

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.declaring import Command, Group
 from pi2_fluid.apps.cli.options import option, read_whole
 from pi2_fluid.apps.cli.output import JsonFlag, Line, make_console, make_grid, print_json
 
 if TYPE_CHECKING:
     from pi2_fluid.engines.linux.kernels import Kernel
 
-__all__ = ["GROUPS", "build", "info"]
+__all__ = ["COMMANDS", "build", "info"]
 
 _EVERY: Final = 0.1  # s between two lines
 
@@ -172,34 +173,38 @@ def _print(kernels: list[Kernel]) -> None:
         console.print(grid)
 
 
-#: Commands below a word of their own: the word, what help says of it, and the commands.
-GROUPS: tuple[tuple[str, str, tuple[tuple[Any, str], ...]], ...] = (
-    (
+COMMANDS: tuple[Group, ...] = (
+    Group(
         "linux",
-        "Build the Linux kernel that scenarios run in, and say what it has.",
+        "Build the Linux kernel that --engine linux runs scenarios in.",
         (
-            (
+            Command(
                 build,
-                (
-                    "Examples:\n\n"
-                    "pi2-fluid linux build\n\n"
-                    "pi2-fluid linux build --version 7.2 --keep-source\n\n"
-                    "pi2-fluid linux build --source ~/linux-7.2\n\n"
-                    "It needs gcc, make, flex, bison and bc, gpgv and debian-archive-keyring, and"
-                    " 1 GB while it runs; the kernel takes 6 MB. A cache that has the kernel is"
-                    " left as it is.\n\n"
-                    "JSON: release, folder, bytes, qdiscs, congestion_controls, manifest."
+                examples=(
+                    "pi2-fluid linux build",
+                    "pi2-fluid linux build --version 7.2 --keep-source",
+                    "pi2-fluid linux build --source ~/linux-7.2",
+                ),
+                json={
+                    "release": "its version",
+                    "folder": "where it is",
+                    "bytes": "its size",
+                    "qdiscs": "queue disciplines that it has",
+                    "congestion_controls": "senders that it has",
+                    "manifest": "what it was made of, and how",
+                },
+                notes=(
+                    "It needs gcc, make, flex, bison and bc, gpgv and debian-archive-keyring,"
+                    " and 1 GB while it runs; the kernel takes 6 MB. A cache that has the "
+                    "kernel is left as it is."
                 ),
             ),
-            (
+            Command(
                 info,
-                (
-                    "Examples:\n\n"
-                    "pi2-fluid linux info\n\n"
-                    "pi2-fluid linux info --json\n\n"
-                    "JSON: kernels, a list of {release, folder, bytes, qdiscs,"
-                    " congestion_controls, manifest}, the newest first."
-                ),
+                examples=("pi2-fluid linux info", "pi2-fluid linux info --json"),
+                json={
+                    "kernels": "a list of what `linux build` says of one, the newest first",
+                },
             ),
         ),
     ),

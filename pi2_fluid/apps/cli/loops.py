@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.declaring import JUDGE, Command
 from pi2_fluid.apps.cli.margin_tables import margin_table, said_of
 from pi2_fluid.apps.cli.network_margins import margins_of_network
 from pi2_fluid.apps.cli.options import option
@@ -167,7 +168,7 @@ def margins(
     ] = "0",
     as_json: JsonFlag = False,
 ) -> None:
-    """Say how far a loop of senders and queue is from instability: gain, phase and delay margin."""
+    """Say how far a queue is from oscillating: gain and phase margin."""
     given = {
         "alpha": alpha,
         "beta": beta,
@@ -287,28 +288,43 @@ def _print_margins(
         console.print(f"{name}: {other['why_not']}")
 
 
-COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
+COMMANDS: tuple[Command, ...] = (
+    Command(
         margins,
-        (
-            "Examples:\n\n"
-            "pi2-fluid margins --rtt 100ms --p-prime 0.1\n\n"
-            "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled\n\n"
-            "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled --clock acks\n\n"
-            "pi2-fluid margins network.toml --update sampled\n\n"
-            "pi2-fluid margins --aqm pie --update-interval 32ms --rtt 100ms --p 0.01 --json\n\n"
-            "JSON: inputs (an object, SI units), gain_margin_db, lower_gain_margin_db (what the"
-            " gain may fall by; of an unstable loop, must rise by), phase_margin_deg,"
-            " gain_crossover and phase_crossover (rad/s), oscillation_period (2 pi over the latter)"
-            " and delay_margin (s), modulus_margin, verdict, remark (of the gain, mostly nothing);"
-            " other_clock: clock, gain_margin_db, phase_margin_deg and verdict by the clock that"
-            " was not asked for, null if there is no such loop, and why_not. Of a scenario or"
-            " network: inputs, bottlenecks, uniform, the margins, each (those of each bottleneck"
-            " while the others stay as they are), classes, and caution, a sentence on what the"
-            " loop leaves out that may decide, or nothing. What is"
-            ' infinite, as a margin without a crossover, is the text "inf" or "-inf".\n\n'
-            "The exit code is the verdict by the clock asked for: 0 stable, 1 unstable, 3"
-            " undecided."
+        panel=JUDGE,
+        examples=(
+            "pi2-fluid margins --rtt 100ms --p-prime 0.1",
+            "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled",
+            "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled --clock acks",
+            "pi2-fluid margins network.toml --update sampled",
+            "pi2-fluid margins --aqm pie --update-interval 32ms --rtt 100ms --p 0.01 --json",
+        ),
+        json={
+            "inputs": "what was asked, SI units",
+            "gain_margin_db": "dB",
+            "lower_gain_margin_db": "dB that the gain may fall by; of an unstable loop, must rise"
+            " by",
+            "phase_margin_deg": "degrees",
+            "gain_crossover": "rad/s",
+            "phase_crossover": "rad/s",
+            "oscillation_period": "s, 2 pi over phase_crossover",
+            "delay_margin": "s",
+            "modulus_margin": "smallest |1 + L|",
+            "verdict": "stable, unstable or undecided",
+            "remark": "on the gain, mostly nothing",
+            "other_clock": "of one loop: the clock that was not asked for: clock, gain_margin_db,"
+            " phase_margin_deg and verdict, null if there is no such loop, and why_not",
+            "bottlenecks": "of a scenario or network: nodes that are full",
+            "uniform": "of a scenario or network: what all margins are of",
+            "each": "of a scenario or network: margins of each bottleneck while the others stay as"
+            " they are",
+            "classes": "of a scenario or network: its classes of flows where they settle",
+            "caution": "of a scenario or network: what the loop leaves out that may decide, or"
+            " nothing",
+        },
+        notes=(
+            "The exit code is the verdict by the clock asked for: 0 stable, 1 unstable, 3 "
+            "undecided."
         ),
     ),
 )

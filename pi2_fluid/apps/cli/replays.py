@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from pi2_fluid.apps.cli.declaring import MEASURE, Command
 from pi2_fluid.apps.cli.files import WRITERS, check_path
 from pi2_fluid.apps.cli.logs import Log, read_logs
 from pi2_fluid.apps.cli.options import option
@@ -60,7 +61,7 @@ def replay(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Feed recorded queue delays to the update rule of a kernel, and print what it answers."""
+    """Feed recorded delays to a kernel's update rule, step by step."""
     check_path(output, tuple(WRITERS), "--output")
     logs, form = read_logs(log, dev)
     if len(logs) > 1 and (as_json or output is not None):
@@ -165,20 +166,32 @@ def _with_log(dataset: xarray.Dataset, columns: dict[str, Any]) -> xarray.Datase
     return dataset.assign(given)[[*given, *dataset.data_vars]]
 
 
-COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
+COMMANDS: tuple[Command, ...] = (
+    Command(
         replay,
-        (
-            "Examples:\n\n"
-            "pi2-fluid replay --variant linux6.18 delays.csv\n\n"
-            "pi2-fluid replay --variant dp2-6.18-default - -o steps.csv < delays.csv\n\n"
-            "while sleep 0.016; do tc -s qdisc show dev eth0; done | head -n 5000 > tc.log;"
-            " pi2-fluid replay tc.log\n\n"
-            "A log that begins in traffic goes on from its first state. Several queues are replayed"
-            " one after the other.\n\n"
-            "JSON: variant, queue_delay (s), backlog (bytes, if given), logged (of tc), p,"
-            " controller, state (the kernel's integers): lists of one entry per update; output,"
-            " notes."
+        panel=MEASURE,
+        examples=(
+            "pi2-fluid replay --variant linux6.18 delays.csv",
+            "pi2-fluid replay --variant dp2-6.18-default - -o steps.csv < delays.csv",
+            (
+                "while sleep 0.016; do tc -s qdisc show dev eth0; done | head -n 5000 > tc.log;"
+                " pi2-fluid replay tc.log"
+            ),
+        ),
+        json={
+            "variant": "whose rule",
+            "queue_delay": "s, one entry per update",
+            "backlog": "with a column backlog: bytes, one entry per update",
+            "logged": "of a log of tc: the controller as it showed it, one entry per update",
+            "p": "one entry per update",
+            "controller": "one entry per update",
+            "state": "the kernel's integers, one entry per update",
+            "output": "the file written, or null",
+            "notes": "what else to know",
+        },
+        notes=(
+            "A log that begins in traffic goes on from its first state. Several queues are "
+            "replayed one after the other."
         ),
     ),
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.output import JsonFlag, print_catalogue, print_json
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def scenarios(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """List the experiments of the papers that come with the package, or print one."""
+    """List the experiments that come with the package, or print one."""
     from pi2_fluid.network.catalogue import describe_scenario, named_text, scenario_names
 
     if name is not None:
@@ -46,7 +47,7 @@ def scenarios(
 
 
 def schema() -> None:
-    """Print the JSON Schema of scenarios and families, by which editors complete and check them."""
+    """Print the JSON Schema of scenarios, for editors."""
     from pi2_fluid.network.catalogue import schema_text
 
     typer.echo(schema_text(), nl=False)
@@ -68,23 +69,24 @@ def load_scenario(given: str) -> tuple[Scenario, str]:
     return scenario, scenario.name or ("standard input" if given == "-" else given)
 
 
-COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
+COMMANDS: tuple[Command, ...] = (
+    Command(
         scenarios,
-        (
-            "Examples:\n\n"
-            "pi2-fluid scenarios\n\n"
-            "pi2-fluid scenarios pi2_fig11a_pie > mine.toml\n\n"
-            "JSON: scenarios, a list of {name, description}; with NAME: name, description, toml."
-        ),
+        panel=TRAFFIC,
+        examples=("pi2-fluid scenarios", "pi2-fluid scenarios pi2_fig11a_pie > mine.toml"),
+        json={
+            "scenarios": "without NAME: a list of {name, description}",
+            "name": "with NAME",
+            "description": "with NAME: one sentence",
+            "toml": "with NAME: its text",
+        },
     ),
-    (
+    Command(
         schema,
-        (
-            "Examples:\n\n"
-            "pi2-fluid schema > scenario.schema.json\n\n"
-            "A scenario whose first line is #:schema ./scenario.schema.json is completed and"
-            " checked by editors with taplo, as VS Code with Even Better TOML."
+        examples=("pi2-fluid schema > scenario.schema.json",),
+        notes=(
+            "A scenario whose first line is #:schema ./scenario.schema.json is completed and "
+            "checked by editors with taplo, as VS Code with Even Better TOML."
         ),
     ),
 )

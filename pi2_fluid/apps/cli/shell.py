@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import errno
+import functools
+import inspect
 import io
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.declaring import Command, Group
+from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.errors import (
     AssumptionWarning,
     BuildError,
@@ -26,30 +31,32 @@ from pi2_fluid.errors import (
     WriteError,
 )
 
-__all__ = ["ROOMS", "app_for", "main", "run"]
+__all__ = ["ROOMS", "app_for", "declared", "main", "run"]
 
 _NOWHERE: Final = "standard output is closed: let it go to a file, a pipe or /dev/null."
 #: Options by the names that they once had.
 _RENAMED: Final = {"--mode": "--update", "--controller": "--update"}
 
-#: Which file each command is in, in the order in which help lists them.
+#: Which file each command is in, in the order in which help lists panels and commands
+#: (groups of commands last).
 ROOMS: Final = {
-    "margins": "loops",
-    "tune": "designs",
     "check": "checks",
+    "tune": "designs",
+    "margins": "loops",
     "simulate": "simulations",
-    "sweep": "sweeps",
     "compare": "comparisons",
-    "replay": "replays",
+    "sweep": "sweeps",
     "traffic": "families",
     "scenarios": "scenarios",
-    "schema": "scenarios",
-    "figures": "gallery",
+    "replay": "replays",
     "figure": "gallery",
+    "figures": "gallery",
     "claims": "claims",
     "validate": "validations",
+    "schema": "scenarios",
     "linux": "kernels",
 }
+_BELOW: Final = "COMMAND -h: options and examples. Exit codes: docs/reference/exit_codes.md."
 
 
 def main() -> None:
@@ -170,7 +177,7 @@ def _start(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """TCP under active queue management, as loops, fluids and packets: PI2, PIE, DualPI2 ..."""
+    """Judge, set and try queues that keep delay low: PIE, PI2, DualPI2, RED, CoDel."""
     _show_commands(context)
 
 
@@ -181,25 +188,81 @@ def _show_commands(context: typer.Context) -> None:
         raise typer.Exit(codes.BAD_INPUT)
 
 
+def declared(arguments: Sequence[str]) -> list[Command | Group]:
+    """Return what the file of the command that comes first declares, or all files if none does."""
+    asked = [ROOMS[word] for word in arguments[:1] if word in ROOMS]
+    there: list[Command | Group] = []
+    for room in asked or dict.fromkeys(ROOMS.values()):
+        there += import_module(f"pi2_fluid.apps.cli.{room}").COMMANDS
+    return sorted(there, key=lambda one: list(ROOMS).index(one.name))
+
+
 def app_for(arguments: Sequence[str]) -> typer.Typer:
     """Return the shell with the file of the command that comes first, with all where none does."""
     app = typer.Typer(
         name="pi2-fluid",
+        cls=_FirstScreen,
         add_completion=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
     )
-    app.callback(invoke_without_command=True, epilog=codes.EXPLAINED)(_start)
-    asked = [ROOMS[word] for word in arguments[:1] if word in ROOMS]
-    for room in asked or dict.fromkeys(ROOMS.values()):
-        there = import_module(f"pi2_fluid.apps.cli.{room}")
-        for command, epilog in getattr(there, "COMMANDS", ()):
-            app.command(epilog=epilog)(command)
-        for word, text, commands in getattr(there, "GROUPS", ()):
-            group = typer.Typer(help=text)
-            group.callback(invoke_without_command=True)(_show_commands)
-            for command, epilog in commands:
-                group.command(epilog=epilog)(command)
-            app.add_typer(group, name=word)
+    app.callback(invoke_without_command=True, epilog=_BELOW)(_start)
+    for one in declared(arguments):
+        if isinstance(one, Command):
+            _add(app, one, one.panel)
+            continue
+        group = typer.Typer(help=one.help)
+        group.callback(invoke_without_command=True)(_show_commands)
+        for command in one.commands:
+            _add(group, command, None)
+        app.add_typer(group, name=one.name, rich_help_panel=one.panel)
     return app
+
+
+class _FirstScreen(TyperGroup):
+    """The commands by panels, and nothing that can be said in a line below them."""
+
+    def format_help(self, ctx: typer.Context, *more: object) -> None:  # type: ignore[override]
+        """Print them without the shell's own options."""
+        for option in self.get_params(ctx):
+            option.hidden = True  # type: ignore[attr-defined]  # all of them are options
+        super().format_help(ctx, *more)  # type: ignore[arg-type]
+
+
+def _add(app: typer.Typer, command: Command, panel: str | None) -> None:
+    app.command(epilog=command.epilog, rich_help_panel=panel, hidden=command.hidden)(
+        _explaining_json(command) if command.json else command.run
+    )
+
+
+def _explaining_json(command: Command) -> Callable[..., None]:
+    """Return what a command does, with an option more: what `--json` prints."""
+
+    def explain(wanted: bool) -> None:
+        if wanted:
+            grid = make_grid("left", "left")
+            for key, text in command.json.items():
+                grid.add_row(key, text)
+            make_console().print(grid)
+            raise typer.Exit
+
+    @functools.wraps(command.run)
+    def run_it(*, help_json: bool = False, **given: object) -> None:
+        del help_json  # its callback has answered
+        command.run(**given)
+
+    wanted = typer.Option(
+        "--help-json", callback=explain, is_eager=True, help="Say what this object has."
+    )
+    own = inspect.signature(command.run, eval_str=True)
+    more = inspect.Parameter(
+        "help_json",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[bool, wanted],
+    )
+    run_it.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[*own.parameters.values(), more]
+    )
+    return run_it

@@ -10,6 +10,7 @@ import typer
 
 from pi2_fluid.apps.cli import codes, options
 from pi2_fluid.apps.cli.changing import add_largest, buffer_note, print_delays
+from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, WRITERS, check_path
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
@@ -52,7 +53,7 @@ def simulate(
     output: options.Output = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Follow a scenario in time, and summarise delay, throughput and signals."""
+    """Run traffic through a queue: delay, throughput, drops over time."""
     check_path(plot, PICTURES, "--plot")
     check_path(output, tuple(WRITERS), "--output")
     given = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
@@ -185,25 +186,41 @@ def _class_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Table:
     return table
 
 
-COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
+COMMANDS: tuple[Command, ...] = (
+    Command(
         simulate,
-        (
-            "Examples:\n\n"
-            "pi2-fluid simulate pi2_fig11a_pie --after 20s\n\n"
-            "pi2-fluid simulate mine.toml --plot mine.png -o mine.nc\n\n"
-            "pi2-fluid simulate pi2_fig11a_pi2 --clock acks --after 20s\n\n"
-            "pi2-fluid simulate pi2_fig11a_pie --engine packet --seeds 20 --after 20s\n\n"
-            "pi2-fluid simulate thesis_fig4_2_pie --engine ns3 --seeds 3 --after 20s\n\n"
-            "pi2-fluid scenarios pi2_fig12_pi2 | pi2-fluid simulate - --json\n\n"
-            "JSON: scenario, duration, engine, interrupted, after, changes (a list of {at, what}),"
-            " summary (an object, SI units;"
-            " per class, queue or change, counted from 0, an object of its own), not_modelled,"
-            " output, plot. Of a fluid"
-            " update, linear, compiled, beyond_the_laws, too, and clock where it is acks; of"
-            " packets and ns-3 seeds, bin, smallest and largest, the range of the seeds, while"
-            " summary is their mean; of ns-3 ns3_version; of transfers without a mean size"
-            " sizes_without_mean."
+        panel=TRAFFIC,
+        examples=(
+            "pi2-fluid simulate pi2_fig11a_pie --after 20s",
+            "pi2-fluid simulate mine.toml --plot mine.png -o mine.nc",
+            "pi2-fluid simulate pi2_fig11a_pi2 --clock acks --after 20s",
+            "pi2-fluid simulate pi2_fig11a_pie --engine packet --seeds 20 --after 20s",
+            "pi2-fluid simulate thesis_fig4_2_pie --engine ns3 --seeds 3 --after 20s",
+            "pi2-fluid scenarios pi2_fig12_pi2 | pi2-fluid simulate - --json",
         ),
+        json={
+            "scenario": "its name",
+            "duration": "s",
+            "engine": "fluid, packet, ns3 or linux",
+            "interrupted": "by Ctrl-C",
+            "after": "s, where the numbers begin",
+            "changes": "a list of {at (s), what}",
+            "summary": "numbers in SI units; per class, queue or change, counted from 0, an object"
+            " of its own; of packets the mean of the seeds",
+            "update": "of the fluid: sampled or continuous",
+            "linear": "of the fluid",
+            "compiled": "of the fluid: whether C computed it",
+            "clock": "of the fluid, where it is acks",
+            "beyond_the_laws": "of the fluid: where a law left its range",
+            "seeds": "of packets",
+            "bin": "of packets: s",
+            "smallest": "of packets: as summary, the smallest of the seeds",
+            "largest": "of packets: as summary, the largest of the seeds",
+            "ns3_version": "of ns3",
+            "sizes_without_mean": "of transfers without a mean size",
+            "not_modelled": "what the engine leaves out",
+            "output": "the file written, or null",
+            "plot": "the picture, or null",
+        },
     ),
 )

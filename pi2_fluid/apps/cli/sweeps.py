@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Final
 
 import typer
 
+from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.files import check_path
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, print_json, tell
 from pi2_fluid.apps.cli.specifications import read_specification
 
 __all__ = ["COMMANDS", "sweep"]
+
+_FILE: Final = """\
+scenario = "pi2_fig11a_pi2"
+[over]
+aqm.alpha = [0.1, 0.2, 0.3125]
+aqm.target = ["10ms", "20ms"]"""
 
 
 def sweep(
@@ -56,7 +63,10 @@ def sweep(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Ask one question at every point of a grid, and write the answers into a Zarr store."""
+    """Ask one question at every point of a grid of parameters.
+
+    The answers go into a Zarr store.
+    """
     check_path(store, (".zarr",), "--store")
     given = read_specification(file)
     from pi2_fluid.sweeping.clusters import connected
@@ -94,32 +104,37 @@ def sweep(
     typer.echo(f"written: {store}")
 
 
-COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
+COMMANDS: tuple[Command, ...] = (
+    Command(
         sweep,
-        (
+        panel=TRAFFIC,
+        examples=(
+            "pi2-fluid sweep gains.toml --store gains.zarr",
+            "pi2-fluid sweep gains.toml --store gains.zarr --scheduler tcp://host:8786",
+        ),
+        file=_FILE,
+        json={
+            "points": "how many",
+            "without_a_result": "how many of them",
+            "first_error": "why the first of these has none, or null",
+            "variables": "names in the store",
+            "specification": "what was asked",
+            "store": "where it is",
+        },
+        notes=(
             "FILE says what is asked at each point, by one of\n\n"
-            "  scenario = NAME or file: what its run comes to; with \\[engine], its name (fluid,"
-            " packet, ns3, linux) and options, and \\[summarize], after and until\n\n"
+            "  scenario = NAME or file: what its run comes to; with [engine], its name "
+            "(fluid, packet, ns3, linux) and options, and [summarize], after and until\n\n"
             "  network = NAME or file: where it rests\n\n"
-            "  \\[loop], arguments of Loop (sender, aqm, rtt, p_prime ...): its margins\n\n"
-            "  \\[tune], arguments of tune (max_rtt, aqm ...): the design\n\n"
-            "and the points in \\[over]: names with lists of values, which make a product. Names"
-            " are those of TOML (aqm.alpha, link.capacity, flows.0.count); several in quotes are"
-            ' zipped: "link.capacity, flows.0.count" = \\[\\["10Mbit/s", 5], \\["40Mbit/s", 20]].'
-            " pi2-fluid scenarios lists NAMEs.\n\n"
-            "A whole FILE:\n\n"
-            '  scenario = "pi2_fig11a_pi2"\n\n'
-            "  \\[over]\n\n"
-            "  aqm.alpha = \\[0.1, 0.2, 0.3125]\n\n"
-            '  aqm.target = \\["10ms", "20ms"]\n\n'
-            "Examples:\n\n"
-            "pi2-fluid sweep gains.toml --store gains.zarr\n\n"
-            "pi2-fluid sweep gains.toml --store gains.zarr --scheduler tcp://host:8786\n\n"
-            "After Ctrl-C or a crash the same command goes on. A point without a result has NaN,"
-            " and its reason in the variable error. Python reads the store by"
-            ' xarray.open_zarr("gains.zarr", consolidated=False).\n\n'
-            "JSON: points, without_a_result, first_error, variables, specification, store."
+            "  [loop], arguments of Loop (sender, aqm, rtt, p_prime ...): its margins\n\n"
+            "  [tune], arguments of tune (max_rtt, aqm ...): the design\n\n"
+            "and the points in [over]: names with lists of values, which make a product. "
+            "Names are those of TOML (aqm.alpha, link.capacity, flows.0.count); several in "
+            'quotes are zipped: "link.capacity, flows.0.count" = [["10Mbit/s", 5], '
+            '["40Mbit/s", 20]]. pi2-fluid scenarios lists NAMEs.\n\n'
+            "After Ctrl-C or a crash the same command goes on. A point without a result has "
+            "NaN, and its reason in the variable error. Python reads the store by "
+            'xarray.open_zarr("gains.zarr", consolidated=False).'
         ),
     ),
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.declaring import Command
 from pi2_fluid.apps.cli.options import option, read_seeds, read_whole
 from pi2_fluid.apps.cli.output import JsonFlag, Line, print_json
 from pi2_fluid.errors import QuantityError
@@ -56,7 +57,7 @@ def validate(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Simulate packets and compare them with what the Linux kernel did, cell by cell."""
+    """Compare packets with what the Linux kernel did, cell by cell."""
     wanted = read_whole(seeds, "--seeds", "runs", 2)
     if not live and (kernel is not None or live_seeds is not None):
         raise QuantityError(
@@ -161,20 +162,28 @@ def _print_verdict(found: Validation) -> None:
         typer.echo(path)
 
 
-COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
+COMMANDS: tuple[Command, ...] = (
+    Command(
         validate,
-        (
-            "Examples:\n\n"
-            "pi2-fluid validate --out /tmp/figures\n\n"
-            "pi2-fluid validate --seeds 5 --json\n\n"
-            "pi2-fluid validate --live --cell pie_5 --cell dual_40 --live-seeds 5\n\n"
+        examples=(
+            "pi2-fluid validate --out /tmp/figures",
+            "pi2-fluid validate --seeds 5 --json",
+            "pi2-fluid validate --live --cell pie_5 --cell dual_40 --live-seeds 5",
+        ),
+        json={
+            "passed": "what the exit code says",
+            "interrupted": "by Ctrl-C",
+            "pooled_z": "root mean square of z",
+            "seeds": "runs of each cell",
+            "linux": "a list of {cell, group, statistic, measured, reference, tight, loose, z,"
+            " judged, relative, error, tight_ok, loose_ok}",
+            "ns3": "the same of ns-3",
+            "files": "what was drawn",
+        },
+        notes=(
             "The loose tolerances and z decide, and only over Linux; in brackets: not judged."
             " Exit code 1 if a cell is outside.\n\n"
-            "After Ctrl-C what is finished is printed, and nothing written; exit code 130.\n\n"
-            "JSON: passed, interrupted, pooled_z, seeds, linux and ns3 (lists of {cell, group,"
-            " statistic, measured, reference, tight, loose, z, judged, relative, error, tight_ok,"
-            " loose_ok}), files."
+            "After Ctrl-C what is finished is printed, and nothing written; exit code 130."
         ),
     ),
 )
