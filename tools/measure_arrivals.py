@@ -7,8 +7,8 @@ DualPI2 with five sets of gains; 15 s of CPU time. Prints for each what packets 
 predictions, from the noise of signals alone (`loop.delay_sd`, `loop.signal_spread`) and with that
 of Poisson arrivals: a transfer sends 10, 20, 40 ... segments in successive round trips, up to its
 size or to its first signal, which comes after 1/p on average. By the ack clock x packets per
-second more make the delay x/(sC) / (phi_0 + phi/(1 - e)) longer, over 1 + L. docs/theory.md, "What
-chance adds", has what came of it.
+second more make the delay x/(sC) / (phi_0 + phi/(1 - e)) longer, over 1 + L.
+docs/theory_limits.md has what came of it.
 """
 
 from __future__ import annotations

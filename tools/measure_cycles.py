@@ -1,4 +1,4 @@
-"""Measure how loops beyond their gain margin cycle: the table of docs/theory.md.
+"""Measure how loops beyond their gain margin cycle: the table of docs/theory_limits.md.
 
     python tools/measure_cycles.py [--seeds 8]
 

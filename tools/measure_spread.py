@@ -3,7 +3,7 @@
     python tools/measure_spread.py [--seeds 3] [--first 101] [--rows FILE]
 
 Runs, in packets, queues of nine gains with long flows of 19 kinds (half a minute of CPU time with
-three seeds), and prints what docs/theory.md, "What chance adds", has of them: the standard
+three seeds), and prints what docs/theory_limits.md, "What chance adds", has of them: the standard
 deviation of the backlog in means over 20 ms (`queue_delay`, of a dual queue that of the Classic
 band, over what serves it), over the predicted one, from 8 s to 44 s, its variance averaged over
 the seeds; and what gains with rho < 0.6 lose of the rate that Linux's gains have. `--rows` keeps

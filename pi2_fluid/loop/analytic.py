@@ -7,7 +7,7 @@ In v = wR the loop has only four parameters,
 a = alpha R^2/T, c = (beta + alpha/2) R, mu = 1/W0, and k = 1, or 1 + T/(2R) with the half-sample
 delay. For mu <= 0.7072 (Reno) or 0.5 (Scalable) and frozen RTT terms, |L| falls strictly with v, so
 there is one gain crossover; and for k = 1 the continuous phase passes -180 degrees once in (0, pi).
-Both are proved in docs/theory.md (the first with the help of a computer); for k > 1 the second is
+Both are proved in docs/proofs.md (the first with the help of a computer); for k > 1 the second is
 only tested, against the search for all crossovers. mu = 0, the limit of no load, is a regular
 point.
 

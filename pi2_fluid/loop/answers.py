@@ -104,7 +104,7 @@ class LoopAnswers(LinearisedLoop):
         """Return the echo modes of the L4S flows in a dual queue by the ack clock, as a Dataset.
 
         Flows of one round-trip time that wait nowhere repeat what they sent at every harmonic of
-        it, and the loop damps that or feeds it; see docs/theory.md.
+        it, and the loop damps that or feeds it; see docs/theory_acks.md.
 
         Parameters
         ----------

@@ -66,9 +66,9 @@ class NoisyLoop(LoopAnswers):
         the controller's variable, the noise has the density S_i = p_i (1 - p_i)/(y_i p_i'^2); of
         one class of Classic flows under p = p'^2 (1 - p)/(4 C), whatever the load. In closed loop
         that is an integral over all frequencies, those above pi/T and their images too, right to
-        1e-3 and better. docs/theory.md, "What chance adds", derives it and says how far packets
-        follow: under the square within some 20 %, while `Pie`, whose table jumps within the reach
-        of its noise, varies 1.2 to 1.9 times as far as this. Where L4S packets are served first,
+        1e-3 and better. docs/theory_limits.md derives it and says how far packets follow: under the
+        square within some 20 %, while `Pie`, whose table jumps within the reach of its noise,
+        varies 1.2 to 1.9 times as far as this. Where L4S packets are served first,
         echoes of flows with one round-trip time are left out. The noise of a sender that is none of
         its signals (slow start, short flows, switching on and off) is not in it.
 

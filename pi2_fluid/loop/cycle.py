@@ -6,7 +6,7 @@ much in a cycle as the floor gives back, for x must not signal more than the flo
 trip a flow's window grows by one segment and loses m = p/p0 of one, and so the mean of m over a
 cycle is 1. m is x^2 of a Classic sender, x of a Scalable one, relative to rest. With v a sine of
 relative amplitude a, M the first harmonic of m and k the power of x, the loop's gain at w is L N,
-N = M/(k a), and a cycle is where L N = -1. docs/theory.md, "Beyond the margin", derives it.
+N = M/(k a), and a cycle is where L N = -1. docs/theory_limits.md, "Beyond the margin", derives it.
 """
 
 from __future__ import annotations

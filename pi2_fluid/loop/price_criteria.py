@@ -4,7 +4,7 @@ Of sources whose rate answers the sum of prices on their route, and links that i
 arrives over their capacity, after Paganini, Wang, Low and Doyle (2002): with the gain alpha of all
 sources at most, the longest round-trip time tau_max, and z = beta M/alpha, the rate at which
 sources move to their utility, only alpha and eta = z tau_max matter. The static law has eta = 0.
-docs/theory.md proves it.
+docs/proofs.md proves it.
 """
 
 from __future__ import annotations

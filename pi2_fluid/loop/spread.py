@@ -13,7 +13,7 @@ The mean of d^2 over time and chance, d seen through bins (b = sinc^2), is 1/pi 
     A = SUM |G_i|^2,   B = SUM |G_i|^2 b,   C = SUM |G_i|^2 b (G/s)*/T,   E = SUM |G/s|^2 b/T^2,
 
 sums over k that no gain changes: of an array of gains each costs a few products. Where the model
-holds nothing it is |G_i/(1 + L)|^2 b over all w. docs/theory.md, "What chance adds", derives it.
+holds nothing it is |G_i/(1 + L)|^2 b over all w. docs/theory_limits.md derives it.
 """
 
 from __future__ import annotations

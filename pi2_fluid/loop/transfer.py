@@ -88,8 +88,8 @@ class Loop(NoisyLoop):
     By the ack clock the queue holds what windows have grown by and does not integrate it, a
     reduction is spread over a round trip (PRR), the controller acts on the waiting of the packet at
     the head or on the backlog (`aqm.measures`), and signals are heard from where they are given
-    (`aqm.signals_at`); docs/theory.md derives it. Margins, roots and counts of a dual queue are
-    those below 0.8 of the harmonic 2 pi/R of its L4S flows, from where on see `echo`; those of
+    (`aqm.signals_at`). docs/theory_acks.md derives it. Margins, roots and counts of a dual queue
+    are those below 0.8 of the harmonic 2 pi/R of its L4S flows, from where on see `echo`; those of
     several round-trip times in one queue are below 0.8 of the harmonic of the shortest, from where
     on flows swing against one another, hardly damped and hardly seen in the delay.
 
@@ -219,7 +219,7 @@ class Loop(NoisyLoop):
         the empty queue out: where `amplitude` and `below` are more than the target together, the
         queue runs empty, and the link loses rate. With windows of 30 segments and more it meets the
         fluid within 15 % down to -5 dB, and is too small by up to 40 % beyond; packets add the
-        noise of signals. docs/theory.md, "Beyond the margin".
+        noise of signals. docs/theory_limits.md, "Beyond the margin".
 
         Examples
         --------

@@ -89,7 +89,7 @@ FAMILIES = [
 
 
 def echo_of(scalable, exact, v):
-    """h(jv) as docs/theory.md has it."""
+    """h(jv) as docs/proofs.md has it."""
     late = np.exp(-1j * v)
     h = late if scalable else 1.0 + late
     return h + (1.0 - late) / (1.0 + 1j * v) if exact else h

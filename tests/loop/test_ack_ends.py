@@ -77,7 +77,7 @@ def test_a_harmonic_near_a_multiple_of_the_update_frequency_has_an_echo_of_its_o
     ],
 )
 def test_what_echoes_that_fold_onto_the_crossover_cost(counts, paths, capacity, within, left_out):
-    """The numbers of docs/theory.md: gain margins with echoes and without, at one crossing."""
+    """The numbers of docs/theory_acks.md: gain margins with echoes and without, at one crossing."""
     classes = zip((pf.Reno(), pf.Scalable()), counts, paths, strict=True)
     flows = [pf.Flows(sender, count, 1e-3 * path) for sender, count, path in classes]
     law = pf.DualPi2(update_interval="12.09ms")

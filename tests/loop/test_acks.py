@@ -838,14 +838,13 @@ def rows_of(page: str) -> list[tuple[str, list[str]]]:
     return [(name, rest) for name, *rest in cells if name in GAINS and len(rest) == 3]
 
 
-@pytest.mark.parametrize("page", ["theory.md", "ack_clock.md"])
 @pytest.mark.parametrize("name", GAINS)
-def test_the_pages_have_these_margins(page, name) -> None:
-    (said,) = [rest for row, rest in rows_of(page) if row == name]
+def test_the_page_has_these_margins(name) -> None:
+    (said,) = [rest for row, rest in rows_of("ack_clock.md") if row == name]
     for told, clock, drop_at in zip(
         said, ("rate", "acks", "acks"), ("enqueue", "dequeue", "enqueue"), strict=True
     ):
         queue = pf.CoupledPi2(**({"target": "16ms"} | GAINS[name]), drop_at=drop_at)
         loop = pf.Loop(pf.Reno(), queue, rtt="100ms", p_prime=0.001, update="sampled", clock=clock)
         found = loop.margins()
-        assert f"{found.gain_margin_db:.2f}, {found.phase_margin_deg:.1f}" == told, (page, name)
+        assert f"{found.gain_margin_db:.2f}, {found.phase_margin_deg:.1f}" == told, name

@@ -139,7 +139,7 @@ def test_what_has_no_such_cycle_is_refused() -> None:
 
 def test_the_page_has_what_cycle_says() -> None:
     """Of each row all that is not simulated; `tools/measure_cycles.py` makes the rest."""
-    page = (Path(__file__).parents[2] / "docs/theory.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/theory_limits.md").read_text(encoding="utf-8")
     for case in measure_cycles.CASES:
         row = f"| {measure_cycles.row_text(case)} |".replace("-", "\N{MINUS SIGN}")
         assert row in page, row

@@ -1,4 +1,4 @@
-"""When networks of prices are stable: the numbers, and the proof of docs/theory.md, checked."""
+"""When networks of prices are stable: the numbers, and the proof of docs/proofs.md, checked."""
 
 from __future__ import annotations
 

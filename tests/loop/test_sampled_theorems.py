@@ -1,6 +1,6 @@
 """Sampled loops cross once, proved by the machine; the fast path that rests on it.
 
-What is proved is derived in docs/theory.md ("The sampled loop crosses once, too"), whose letters
+What is proved is derived in docs/proofs.md ("The sampled loop crosses once, too"), whose letters
 these are: v = wR, u = v^2, theta = T/R, omega = mu/u, and n = 1/theta.
 """
 

@@ -23,9 +23,9 @@ SETTINGS = {
 def marched(loop, step):
     """Variances of delay and variable, marched through one update in steps of time.
 
-    The equations by the ack clock of docs/theory.md, of one class with PRR that waits in one queue
-    and is signalled as it comes, with finite differences: nothing of frequencies. Lyapunov's
-    equation says how far chance has spread the loop where it is the same from update to update.
+    The equations of docs/theory_acks.md, of one class with PRR that waits in one queue and is
+    signalled as it comes, with finite differences: nothing of frequencies. Lyapunov's equation
+    says how far chance has spread the loop where it is the same from update to update.
     """
     (cls,) = loop.linear.classes
     queue, T = loop.aqm, float(loop.linear.controller.interval)

@@ -1,6 +1,6 @@
 """What the fast path rests on, proved by the machine: |L| falls strictly, the phase crosses once.
 
-Both statements are derived in docs/theory.md ("Why there is one crossover of each kind").
+Both statements are derived in docs/proofs.md ("Why there is one crossover of each kind").
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def test_the_statement_fails_beyond_its_range():
 def test_phase_crosses_once(plant):
     """mu(v), the load whose phase crossover is at v, passes every load in the range just once.
 
-    Proved by hand in docs/theory.md; this dense scan would catch a slip in that proof.
+    Proved by hand in docs/proofs.md; this dense scan would catch a slip in that proof.
     """
     end = np.pi if plant == "reno" else np.pi / 2
     v = np.linspace(1e-4, end * (1 - 1e-9), 20000)

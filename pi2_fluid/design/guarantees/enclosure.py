@@ -15,7 +15,7 @@ and what the second derivatives add on the way to the corners, in closed form. A
 ones summed fall like |k|^-3; the integral of that is added.
 
 Source: the elementary bounds of h and its derivatives (`ECHO`) and |jv + mu h| >= v (1 - mu);
-docs/theory.md derives them.
+docs/proofs.md derives them.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class Dctcp(Sender):
 
     Source: PI2 paper (CoNEXT'16), equations (9)-(11); RFC 8257, section 3.3; Alizadeh, Javanmard,
     Prabhakar (SIGMETRICS 2011), equations (1) and (2), with alpha W / 2 per round trip. The renewal
-    law: `docs/theory.md`, "DCTCP".
+    law: `docs/theory_acks.md`, "DCTCP".
 
     Examples
     --------

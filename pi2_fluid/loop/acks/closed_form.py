@@ -4,7 +4,7 @@ Senders and queue are theta = e^{-s tau} R w there, so that with v = w R the loo
 
     L(jv) = gain (a + jcv) N e^{-jv delay} / (jv (jv + own + cut P)),    N = P or 1,
 
-whose crossovers docs/theory.md proves unique ("Why there is one crossover of each kind").
+whose crossovers docs/proofs.md proves unique ("Why there is one crossover of each kind").
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
  *
  *     L(jv) = gain (a + j c v) N e^{-jv delay} / (jv (jv + own + cut P)).
  *
- * docs/theory.md proves ("Why there is one crossover of each kind") that crossovers up to v = PI2_ACK_LAST are the only
+ * docs/proofs.md proves ("Why there is one crossover of each kind") that crossovers up to v = PI2_ACK_LAST are the only
  * ones that matter.
  */
 #pragma once

@@ -95,7 +95,7 @@ PI2_INLINE void evaluate(const int scalable, const int varies, const pi2_sampled
         const double size = p->loud[i] * p->loud[i] * (cr * cr + ci * ci) * (sr * sr + si * si);
         pi2_decibels_reduce(size, 1.0, &num, &den, &exponent);
         db[i] = 0.5 * pi2_decibels_finish(num / den, exponent);
-        /* arg (1 + rho (1 - y)) - atan v, then arg of -(1 + jv) e^{jv} times the sum, less v: docs/theory.md says why none is wrapped */
+        /* arg (1 + rho (1 - y)) - atan v, then arg of -(1 + jv) e^{jv} times the sum, less v: docs/proofs.md says why none is wrapped */
         const double y1 = ci - v[i] * cr, x1 = cr + v[i] * ci;
         pi2_atan2_reduce(y1, x1, &num, &den, &base);
         const double lead = pi2_atan2_finish(y1, x1, num / den, base);

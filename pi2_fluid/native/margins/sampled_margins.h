@@ -5,7 +5,7 @@
  *     L = m a (1 + rho (1 - y)) sum over all k of F(v_k),    F(v) = e^{-jv}/(jv (1 + jv) (jv + mu h)),
  *
  * a = alpha R^2/T, rho = beta/alpha, h = 1 + e^{-jv} (Reno family) or e^{-jv} (scalable), and (1 - e^{-jv})/(1 + jv) more where
- * round-trip times vary. docs/theory.md proves ("The sampled loop crosses once, too") that crossovers up to PI2_SAMPLED_LAST and
+ * round-trip times vary. docs/proofs.md proves ("The sampled loop crosses once, too") that crossovers up to PI2_SAMPLED_LAST and
  * PI2_SAMPLED_TURN are the only ones that matter.
  */
 #pragma once

@@ -1,5 +1,5 @@
 /* DCTCP: alpha follows the fraction of marks, and once per round trip with marks the window falls by alpha/2.
- * PI2 paper (CoNEXT'16), equations (9) to (11); RFC 8257, section 3.3. The renewal law is derived in docs/theory.md. */
+ * PI2 paper (CoNEXT'16), equations (9) to (11); RFC 8257, section 3.3. The renewal law is derived in docs/theory_acks.md. */
 #include "laws/sender.h"
 
 #include <math.h>
