@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pi2_fluid.tc import Qdisc
+from pi2_fluid.units import rate_in_words
 
 __all__ = ["rate_held", "too_small"]
 
@@ -36,15 +37,18 @@ def too_small(qdisc: Qdisc, rate: float | None) -> str:
     if held >= (_SLOWEST if rate is None else rate):
         return ""
     count = _packets(qdisc)
-    least = (_SLOWEST if rate is None else rate) * float(qdisc.aqm.target) / (8.0 * _FRAME)
-    what = (
-        f"its limit of {count:.0f} packet{'s' * (count >= 1.5)} is full before the delay reaches"
-        f" the target on a link faster than {held / 1e6:.3g} Mbit/s, where it drops at the tail and"
-        " no controller acts"
+    full = (
+        f"its limit of {count:.0f} packet{'s' * (count >= 1.5)} is full below the target on links"
+        f" above {rate_in_words(held, 3)}"
     )
+    tail = "it then drops at the tail, whatever its controller says"
     if rate is None:
-        return f"{what}: give the rate of the link, or the queue a larger limit."
-    return f"{what}, and this one has {rate / 1e6:.4g}: give it a limit of {least:.0f} and more."
+        return f"{full}, and {tail}: give the rate of the link, or the queue a larger limit."
+    least = rate * float(qdisc.aqm.target) / (8.0 * _FRAME)
+    return (
+        f"{full}, this one has {rate_in_words(rate)}, and {tail}: give it a limit of {least:.0f} or"
+        " more."
+    )
 
 
 def _packets(qdisc: Qdisc) -> float:

@@ -35,19 +35,19 @@ __all__ = ["check"]
 
 _RTT: Final = 0.1  # s, the largest that RFC 9332 and the PI2 paper design for
 _OLD_GAINS: Final = (
-    "Up to Linux 5.0 integers cut PIE's gains by up to 7 % more below p = 10 %, which is not in the"
-    " verdict."
+    "Linux up to 5.0 rounds PIE's gains down by up to 7 % more below p = 10 %; the verdict leaves"
+    " that out."
 )
 _NEW_ASSUMED: Final = (
-    "PIE is taken for that of Linux 5.1 and newer, as no statistics (tc -s) say otherwise: for"
-    " an older kernel give its version."
+    "Linux 5.1 or newer is assumed, without statistics (tc -s). For an older one give kernel (uname"
+    " -r)."
 )
 _SHAPER: Final = "that of the shaper above it in the text"
 _STEP: Final = "A step_thresh that counts packets plays no part in the verdict."
-_PROPOSED: Final = "A queue that is proposed is judged as if its line had been given to tc."
+_PROPOSED: Final = "A proposed queue is judged as if tc had run its line."
 _UNNAMED: Final = (
-    "What a proposed line does not name ({}) is the kernel's default, as where no such queue runs"
-    " yet: `change`, or `replace` by the same kind, leaves it as it is."
+    "The proposed line does not name {}: the kernel's defaults are assumed. Where such a queue runs"
+    " already, `change` and `replace` keep its values."
 )
 
 
@@ -247,9 +247,7 @@ def _judge_series(
     return verdicts, others, refusals
 
 
-_OFFLOADED: Final = (
-    "it runs in hardware (offloaded), which has a law of its own that tc does not show: not judged."
-)
+_OFFLOADED: Final = "it runs in hardware (offloaded), by a law that tc does not show: not judged."
 
 
 def _read_question(

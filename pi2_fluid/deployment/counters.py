@@ -19,8 +19,8 @@ from pi2_fluid.tc.statistics import MOMENTARY, STRANGERS
 __all__ = ["ONE_INSTANT", "Heard", "heard_of", "observed_of", "words_of"]
 
 ONE_INSTANT: Final = (
-    "Counters are of all the time since a queue was made, and p, delay and backlog of one instant:"
-    " two outputs of `tc -s`, some seconds apart, say what happens now."
+    "Counters run since the queue was made; p, delay and backlog are of one instant. Two outputs of"
+    " `tc -s`, some seconds apart, show what happens now."
 )
 #: At this p a window of Reno is two segments, below which flows can hardly go.
 _SATURATED: Final = 0.5
@@ -181,8 +181,8 @@ def _tail(heard: Heard, when: str) -> str:
         return ""
     of = f" of {heard.dropped}" if heard.dropped >= full else ""
     return (
-        f"its buffer was full: {full}{of} drops {when} were at the limit, which no controller"
-        " decides: too small a limit, or overload."
+        f"its buffer was full: {full}{of} drops {when} were at the limit, not by the controller."
+        " The limit is too small, or the queue is overloaded."
     )
 
 
@@ -194,7 +194,7 @@ def _who(heard: Heard, when: str) -> str:
     above = " while p was below 10 %" if heard.kind in {"pie", "fq_pie"} else ""
     return (
         f"no ECN-capable packet seen{above}: all {early} signals {when} were drops, though it marks"
-        " what can be marked."
+        " where it can."
     )
 
 
@@ -205,7 +205,7 @@ def _classes(heard: Heard, when: str) -> str:
     if heard.totals.get("pkts_in_l") == 0:
         no_marks = heard.dropped > 0 and heard.marked == 0
         more = ", and what was signalled was not ECN-capable either" * no_marks
-        return f"no L4S packet (ECT(1), or CE) seen {when}{more}: senders do not ask for it."
+        return f"no L4S packet (ECT(1), or CE) seen {when}{more}: no sender asks for it."
     if heard.totals.get("pkts_in_c") == 0:
-        return f"no Classic packet seen {when}: p' rests at 0, and the step marks alone."
+        return f"no Classic packet seen {when}: p' stays at 0, and only the step marks."
     return ""

@@ -15,20 +15,20 @@ from pi2_fluid.tc.dummynet import Shaper
 __all__ = ["judge_shapers"]
 
 _OTHERWISE: Final = (
-    "FreeBSD's PIE has the table and the rules of RFC 8033: gains in steps of 1/8192 Hz, T as it is"
-    " asked for, where Linux's timer is late by a tick, and nothing added above 250 ms."
+    "FreeBSD's PIE follows RFC 8033: gains in steps of 1/8192 Hz, T as asked (Linux's timer is a"
+    " tick late), and nothing added above 250 ms."
 )
 _ESTIMATED: Final = (
-    "With DRE the delay is the backlog times the time that 16 KB took to leave, which the verdict"
-    " takes to be exact: TS measures it."
+    "With DRE the delay is estimated, from the backlog and the time that 16 KB took to leave; the"
+    " verdict takes it to be exact. TS measures it."
 )
 _RESET: Final = (
     "FreeBSD's FQ_PIE forgets p, and grants max_burst anew, whenever a flow's queue runs empty: the"
     " verdict is of a flow that keeps its queue."
 )
 _ON_OFF: Final = (
-    "With OnOff nothing is signalled until a third of the queue is full, and again from an empty"
-    " queue on: the verdict is of PIE while it is on."
+    "With OnOff PIE signals nothing from an empty queue until a third of it is full: the verdict is"
+    " of PIE while it is on."
 )
 
 

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["PathVerdict", "judge_path", "longest_through", "require_devices"]
 
 _NOTE: Final = (
-    "Together the queues are judged where these flows rest, by rates: other numbers of flows rest"
-    " elsewhere. The less of a queue's traffic answers to it alone, the less margin it has."
+    "The queues together are judged by rates, at the operating point of these flows: other numbers"
+    " of flows have another. The less of a queue's traffic answers to it alone, the less margin it"
+    " has."
 )
 _MODELS: Final = {
-    "sampled": "They are taken to be updated at the same instants.",
-    "delayed": "Each update is seen as a delay of T/2, as they need not have one interval.",
+    "sampled": "All of them are taken to update at the same instants.",
+    "delayed": "Each update counts as a delay of T/2, as intervals may differ.",
 }
 
 
@@ -211,8 +212,8 @@ def judge_path(network: Network, queues: Mapping[str, Qdisc], update: str) -> Pa
     signalling = [node for node in nodes if float(point.controller.sel(link=node.name)) > 0.0]
     if not signalling:
         raise DomainError(
-            "no queue of the network signals where these flows rest, so that there is no loop:"
-            " raise their counts, or give the smaller capacity that holds them back."
+            "no queue of the network signals at the operating point of these flows, so there is no"
+            " loop: raise their counts, or give the smaller capacity that holds them back."
         )
     if update == "sampled" and len({node.aqm.update_interval for node in signalling}) > 1:
         update = "delayed"

@@ -9,7 +9,6 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.laws.aqms.red import Red
-from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.network.flows import Flows
@@ -20,19 +19,15 @@ from pi2_fluid.units import rate_in_words
 
 __all__ = ["NO_LOOP", "Longest", "Stranger", "judge_stranger", "unread"]
 
-#: Why there is no loop to judge, by kind.
+_CLOCKED: Final = "{} drops by {}: it has no linear loop, and no margins. {} runs it: kind = {}."
+#: Why there is no loop to judge, by kind, and what answers instead.
 NO_LOOP: Final = {
-    "codel": (
-        "CoDel drops by a clock, which runs faster the longer the delay stays above its target, and"
-        " not with a probability: there is no linear loop, hence neither margins nor a verdict."
+    "codel": _CLOCKED.format("CoDel", "a clock", "The engine Packets", '"codel"'),
+    "fq_codel": _CLOCKED.format(
+        "fq_codel", "CoDel's clock", "The engine Linux", '"qdisc", name = "fq_codel"'
     ),
-    "fq_codel": (
-        "fq_codel gives each flow a queue with CoDel, which drops by a clock and not with a"
-        " probability: there is no linear loop, hence neither margins nor a verdict."
-    ),
-    "cake": (
-        "cake shapes, and gives each flow a queue with COBALT, which drops by CoDel's clock and by"
-        " BLUE's steps: there is no linear loop, hence neither margins nor a verdict."
+    "cake": _CLOCKED.format(
+        "cake", "CoDel's clock and BLUE's steps", "The engine Linux", '"qdisc", name = "cake"'
     ),
 }
 #: Why a queue that is proposed is not judged.
@@ -79,8 +74,8 @@ class Stranger(NamedTuple):
     >>> other.kind, other.verdict
     ('fq_codel', None)
     >>> print(other.text)
-    fq_codel gives each flow a queue with CoDel, which drops by a clock and not with a
-    probability: there is no linear loop, hence neither margins nor a verdict.
+    fq_codel drops by CoDel's clock: it has no linear loop, and no margins. The engine Linux runs
+    it: kind = "qdisc", name = "fq_codel".
     """
 
     name: str
@@ -194,21 +189,21 @@ def _judge_red(
             found.append((float(margins.gain_margin_db), count, sender, str(margins.verdict)))
     if not found:
         raise DomainError(
-            f"{block.name} rests at no load of these flows on its profile over this link: give the"
-            " rate and the flows that it has."
+            f"{block.name} has no operating point on its profile with these flows over this link:"
+            " give the rate and the flows that it has."
         )
     margin, count, sender, verdict = min(found, key=lambda one: one[0])
-    where = f"at {rate_in_words(rate)} over paths of {1e3 * path:.4g} ms"
-    flows = f"{count} {kind_of(sender)} flow{'s' * (count > 1)}"
+    flows = f"{count} {type(sender).__name__} flow{'s' * (count > 1)}"
     tried = [one[1] for one in found]
-    text = (
-        f"{verdict.upper()} in the continuous model by rates {where}: the smallest gain margin is"
-        f" {margin:.2f} dB, with {flows} (tried {min(tried)} to {max(tried)})"
-    )
     safe = [one[1] for one in found if one[2] is sender and one[3] == "stable"]
-    if verdict != "stable" and safe:
-        text += f"; from {min(safe)} flows on it is stable"
-    return Stranger(block.name, block.kind, verdict, f"{text}.", gain_margin_db=margin)
+    from_there = verdict != "stable" and safe
+    text = (
+        f"{verdict.upper()} at {rate_in_words(rate)} over paths of {1e3 * path:.4g} ms. Smallest"
+        f" margin: {margin:.2f} dB, with {flows} ({min(tried)} to {max(tried)} were tried)"
+        f"{f'; from {min(safe)} flows on it is stable' if from_there else ''}. The model is"
+        " continuous, by rates."
+    )
+    return Stranger(block.name, block.kind, verdict, text, gain_margin_db=margin)
 
 
 def _counts(long_flows: LongFlows) -> list[int]:

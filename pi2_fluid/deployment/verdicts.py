@@ -12,7 +12,7 @@ from pi2_fluid.deployment.paths import PathVerdict
 from pi2_fluid.deployment.remedies import Remedy, find_remedy, is_enough, on_device
 from pi2_fluid.deployment.strangers import Stranger
 from pi2_fluid.design.caveats import caveat
-from pi2_fluid.design.clocks import Least, least_of, said
+from pi2_fluid.design.clocks import EDGE_DB, Least, least_of, said
 from pi2_fluid.design.design import WorstCase
 from pi2_fluid.design.region import Region
 from pi2_fluid.loop.margins import Margins
@@ -22,31 +22,27 @@ from pi2_fluid.tc import Qdisc
 __all__ = ["Case", "Checked", "Cure", "Verdict", "unsaid", "worst_of"]
 
 _WORST_FIRST: Final = ("unstable", "undecided", "stable")
-_ALONE: Final = "In {} each flow has a queue of its own: judged is one flow alone in its queue."
+_ALONE: Final = "{} gives each flow a queue of its own: one flow alone in its queue is judged."
 _NOTES: Final = {
     "fq_pie": _ALONE.format("fq_pie"),
     "FQ_PIE": _ALONE.format("FQ_PIE"),
-    "dualpi2": (
-        "DualPI2 is judged as its controller in one queue; L4S beside Classic traffic, in two"
-        " queues, is not covered."
-    ),
+    "dualpi2": "DualPI2 is judged as one queue, without L4S beside Classic traffic.",
 }
 #: Where any load is judged.
-_TABLE_ENDS: Final = "PIE is judged from p = 1e-6 on, where its table ends."
-_OF_TRAFFIC: Final = "Judged are the loads of {}, each with its share of the link{}."
+_TABLE_ENDS: Final = "PIE is judged down to p = 1e-6, the end of its table."
+_SHARED: Final = "Flows share the link equally; its rate is {}."
 _MODELS: Final = {
-    "sampled": "the sampled model, an average over packets under a controller that updates every T",
-    "delayed": "the model with a delay of T/2 for the update interval",
-    "continuous": "the continuous model, which knows no update interval",
+    "sampled": "the sampled model",
+    "delayed": "the model with a delay of T/2 for each update",
+    "continuous": "the continuous model, without an update interval",
 }
 _OF_A_MODEL: Final = (
-    "Verdicts and margins are those of {}. They do not say how long packets wait, nor how much that"
-    " varies: who sends decides that. Packets keep less margin where windows are small: some 3 dB"
-    " less with four segments per flow."
+    "Margins are of {}, and do not say how long packets wait. Real traffic with windows of four"
+    " segments has about 3 dB less."
 )
 _CLOCKS: Final = (
-    "By rates flows send their window over the round-trip time, by acknowledgements (on a grid) as"
-    " these come; the smaller margin decides."
+    "By rates: senders that pace. By acknowledgements: senders that do not. The smaller margin"
+    " counts."
 )
 
 
@@ -217,17 +213,15 @@ class Verdict:
         clocks = self._why_no_acks or _CLOCKS
         kind, cubic = self.qdisc.kind, caveat([self.worst.sender])
         table = "" if kind == "dualpi2" or self.long_flows.bounds else _TABLE_ENDS
-        load = (
-            _OF_TRAFFIC.format(self.long_flows.text, self._whose) if self.long_flows.bounds else ""
-        )
+        rate = self.long_flows.rate
+        load = "" if rate is None else _SHARED.format(self._rate_of or "the one given")
         said = (model, clocks, load, _NOTES.get(kind, ""), table, *self._notes, cubic)
         return tuple(filter(None, said))
 
     @property
-    def _whose(self) -> str:
-        if self.long_flows.rate is None:
-            return ""
-        return f"; the rate is {self._rate_of or 'the one given'}"
+    def at_the_edge(self) -> bool:
+        """Whether it is stable with so little margin that real traffic may use it up: 3 dB."""
+        return self.verdict == "stable" and self.least.gain_margin_db < EDGE_DB
 
     @cached_property
     def remedy(self) -> Remedy:

@@ -28,16 +28,16 @@ class _Seen(NamedTuple):
 
 _LESS: Final = _Seen(
     *(643 / 819, (22, 21, 23), (9, 7, 10), (2.2, 1.9, 2.6)),
-    "few long flows with large windows beside short ones, and for long paths",
+    "there, and for long paths",
 )
 _MORE: Final = _Seen(
     *(1200 / 819, (-13, -14, -11), (-13, -14, -12), (-3.0, -3.4, -2.6)),
-    "links that many long flows share",
+    "for links that many long flows share",
 )
 #: Linux's PIE with 1/18 at 50 ms against 2/20 at 15 ms.
 _LESS_OF_PIE: Final = _Seen(
     *(0.15, (7, 6, 9), (55, 42, 69), (3.2, 2.7, 3.7)),
-    "rate alone, beside short flows",
+    "there, for rate alone",
 )
 _SAME: Final = 0.03  # of a gain, which no measure tells apart
 
@@ -48,8 +48,8 @@ def cost_of(aqm: PiFamily) -> str:
     Examples
     --------
     >>> import pi2_fluid as pf
-    >>> cost_of(pf.DualPi2(alpha=0.047, beta=2.51))[:78]
-    "Beta is 0.78 times Linux's default, so the queue answers a disturbance more sl"
+    >>> cost_of(pf.DualPi2(alpha=0.047, beta=2.51))[:64]
+    "Beta is 0.78 times Linux's default: the queue reacts more slowly"
     >>> cost_of(pf.presets.linux_dualpi2())
     ''
     """
@@ -68,16 +68,14 @@ def _integral(aqm: PiFamily) -> float:
 
 def _said(gain: str, ratio: float, seen: _Seen) -> str:
     low, high = sorted(abs(points) for points in seen.rate[1:])
-    rate = (
-        f"{abs(seen.rate[0])} points {'more' if seen.rate[0] > 0.0 else 'less'} ({low} to {high})"
-    )
+    more = "more" if seen.rate[0] > 0.0 else "less"
     return (
-        f"{gain} is {ratio:.2g} times Linux's default, so the queue answers a disturbance more"
-        f" {'slowly' if ratio < 1.0 else 'quickly'}. In packets, at {seen.times:.2g} times, the"
-        " 99th percentile of the delay after one is"
-        f" {_percent(seen.among_many)} among many long flows. Where short flows meet few long ones"
-        f" with large windows it is {_percent(seen.beside_short)}, and the link carries {rate}."
-        f" Good for {seen.suits}."
+        f"{gain} is {ratio:.2g} times Linux's default: the queue reacts more"
+        f" {'slowly' if ratio < 1.0 else 'quickly'}. In packets, at {seen.times:.2g} times, P99 of"
+        f" the delay after a disturbance is {_percent(seen.among_many)} among many long flows."
+        " Where short flows meet few long ones with large windows, it is"
+        f" {_percent(seen.beside_short)}, and the link carries {abs(seen.rate[0])} % of its"
+        f" capacity {more} ({low} to {high}). Good {seen.suits}."
     )
 
 

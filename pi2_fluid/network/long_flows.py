@@ -83,7 +83,7 @@ class LongFlows(Record):
         few, most = read_counts(self.flows)
         words = ""
         if self.rate is not None:
-            count = f"{few} to {most}" if most is not None else f"{few} and more"
+            count = f"{few} to {most}" if most is not None else f"{few} or more"
             count = f"{few}" if most == few else count
             noun = "flow" if most == few == 1 else "flows"
             words = f"{count} {noun} on {rate_in_words(float(self.rate))}"

@@ -21,8 +21,8 @@ def check(capsys, tmp_path, text: str, *words: str) -> tuple[int, str]:
 def test_a_handle_has_one_colon(capsys, tmp_path):
     unnamed = "\n".join(["qdisc mq 0: root", *printed(CODEL, named=False), CAKE])
     _, out = check(capsys, tmp_path, unnamed)
-    assert "fq_codel 0: fq_codel gives each flow" in out
-    assert "cake d5a2: cake shapes" in out
+    assert "fq_codel 0: fq_codel drops by CoDel" in out
+    assert "cake d5a2: cake drops by CoDel" in out
     assert "::" not in out
 
 
@@ -31,7 +31,7 @@ def test_what_was_read_is_said_where_queues_do_not_say_it(capsys, tmp_path):
     text = "\n".join(["$ tc -s qdisc show dev wan0", *lines, "$ tc -s qdisc show dev lan0", *lines])
     code, out = check(capsys, tmp_path, text)
     assert code == 3
-    assert out.startswith("read: 2 devices (wan0, lan0) fq_codel 0: dev wan0: fq_codel gives")
+    assert out.startswith("read: 2 devices (wan0, lan0) fq_codel 0: dev wan0: fq_codel drops")
     run(["check", text, "--json"])
     assert strict_json(capsys.readouterr().out)["read"] == "2 devices (wan0, lan0)"
     _, out = check(capsys, tmp_path, "\n".join(printed(CODEL, named=True)))

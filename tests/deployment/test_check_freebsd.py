@@ -60,7 +60,8 @@ def test_the_loop_is_that_of_rfc_8033(quick):
 def test_the_rate_of_the_pipe_says_whether_its_slots_are_enough(quick):
     (found,) = pf.check(PIPE, rtt="60ms")
     assert found.verdict == "undecided"  # 50 packets are 6 ms at 100 Mbit/s
-    assert "limit of 124 and more" in found.reason
+    assert "this one has 100 Mbit/s" in found.reason
+    assert "limit of 124 or more" in found.reason
     assert pf.check(PIPE, rtt="60ms", rate="20Mbit/s")[0].verdict == "stable"
     for said in ("DRE", "OnOff"):
         assert said in found.note
@@ -90,8 +91,9 @@ def test_at_the_shell_among_others(quick, capsys, tmp_path):
     file.write_text(CODEL + FQ)
     assert run(["check", str(file), "--rtt", "60ms"]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("FQ_PIE sched 1\n  runs with  ")
-    assert "FQ_CODEL sched 3: fq_codel gives each flow" in printed
+    assert printed.startswith("FQ_PIE sched 1\n  verdict  ")
+    assert "\n  runs with  " in printed
+    assert "FQ_CODEL sched 3: fq_codel drops by CoDel" in printed
     assert "rounding" not in printed
     assert run(["check", str(file), "--rtt", "60ms", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["qdiscs"][0]

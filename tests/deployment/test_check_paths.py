@@ -138,9 +138,9 @@ def test_the_screen_says_what_they_are_together(found, capsys) -> None:
     print_checked(found, "reno")
     out = " ".join(capsys.readouterr().out.split())
     assert "together: wan0, wlan0" in out
-    assert "UNSTABLE by rates in the sampled model" in out
+    assert "UNSTABLE by rates, in the sampled model" in out
     assert "at wlan0 while the others stay" in out
-    assert f"alpha and beta of all of them times {found.path.factor:.3g}" in out
+    assert f"multiply alpha and beta of all by {found.path.factor:.3g}" in out
 
 
 def test_the_shell_reads_the_network_from_a_file(tmp_path, capsys) -> None:

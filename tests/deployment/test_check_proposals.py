@@ -39,7 +39,7 @@ def test_the_verdict_is_that_of_the_queue_once_it_runs(quick, rtt):
         running.margins.gain_margin_db, abs=0.01
     )
     assert (proposed.qdisc.proposed, running.qdisc.proposed) == (True, False)
-    assert "judged as if its line had been given" in proposed.note
+    assert "judged as if tc had run its line" in proposed.note
     assert "judged as if" not in running.note
 
 
@@ -61,7 +61,7 @@ def test_pie_is_judged_for_each_kernel_that_may_get_the_line(quick):
     (found,) = pf.check(line)
     assert found.verdict == "undecided"
     assert [case.hz for case in found.cases] == [100, 250, 300, 1000]
-    assert "does not name (alpha, beta, target)" in found.note
+    assert "does not name alpha, beta, target" in found.note
     (one,) = pf.check(line, hz=100)
     assert one.verdict == "stable"
 
@@ -124,7 +124,8 @@ def test_a_dualpi2_that_serves_one_queue_first_is_judged(share):
 def test_at_the_shell(quick, capsys, monkeypatch, tmp_path):
     assert run(["check", LINE, "--rtt", "40ms"]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("proposed: dualpi2 dev eth0 root\n  would run with")
+    assert printed.startswith("proposed: dualpi2 dev eth0 root\n  verdict")
+    assert "\n  would run with" in printed
     monkeypatch.setattr(sys, "stdin", io.StringIO(LINE))
     assert run(["check", "-", "--json"]) == 1
     told = json.loads(capsys.readouterr().out)["qdiscs"][0]

@@ -210,10 +210,10 @@ def test_at_the_shell(capsys):
     words = ["check", PIE, "--hz", "1000", "--rate", "2Mbit/s", "--flows", "1:12"]
     assert run(words) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "for 1 to 12 reno flows on 2 Mbit/s" in out
-    assert "with 1 reno flow of 14.1 packets under way (2 Mbit/s, p" in out
-    assert "Judged are the loads of 1 to 12 flows on 2 Mbit/s" in out
-    assert "enough for the target at 2 Mbit/s" in out
+    assert "for 1 to 12 Reno flows on 2 Mbit/s" in out
+    assert "with 1 Reno flow of 14.1 packets in flight (2 Mbit/s, p" in out
+    assert "Flows share the link equally; its rate is the one given." in out
+    assert "fill up below the target" not in out
     one = answered(capsys, [*words, "--json"])["qdiscs"][0]
     assert one["long_flows"] == {"rate": 2e6, "flows": [1, 12], "max_window": None}
     assert one["least"]["flows"] == 1.0
@@ -236,11 +236,11 @@ def test_the_pipe_of_freebsd_says_the_rate():
     )
     printed = only(text, rtt="60ms")
     assert (printed.long_flows.rate, printed.verdict) == (5.5e6, "stable")
-    assert "the rate is that of its pipe or link" in printed.note
+    assert "its rate is that of its pipe or link" in printed.note
     given = only(text, rtt="60ms", rate="50Mbit/s")
     assert (given.long_flows.rate, given.verdict) == (50e6, "stable")
     assert given.least.phase_margin_deg < printed.least.phase_margin_deg - 10.0
-    assert "the rate is the one given" in given.note
+    assert "its rate is the one given" in given.note
 
 
 SHAPED = """\
@@ -266,11 +266,11 @@ def test_the_shaper_above_a_queue_says_the_rate():
         "1 to 20 flows on 5.5 Mbit/s",
         "1 to 20 flows on 2 Mbit/s",
     ]
-    assert "the rate is that of the shaper above it in the text" in shaped[0].note
+    assert "its rate is that of the shaper above it in the text" in shaped[0].note
     assert shaped[0].least.gain_margin_db > bare[0].least.gain_margin_db
     given = pf.check(SHAPED + CLASSES, hz=1000, rtt="60ms", rate="1Mbit/s")
     assert [one.long_flows.rate for one in given] == [1e6, 1e6]
-    assert "the rate is the one given" in given[0].note
+    assert "its rate is the one given" in given[0].note
     typed = "tc qdisc add dev d root handle 1: tbf rate 2mbit burst 5k latency 50ms\n"
     typed += "tc qdisc add dev d parent 1: handle 8: pie target 15ms tupdate 16ms alpha 2 beta 20"
     (found,) = pf.check(typed, hz=1000)
@@ -282,10 +282,10 @@ def test_without_a_rate_all_is_as_before():
     found = only(PIE, hz=1000)
     assert found.long_flows == type(found.long_flows)()
     assert "flows on" not in found.note
-    assert "PIE is judged from p = 1e-6 on" in found.note
+    assert "PIE is judged down to p = 1e-6" in found.note
     told = only(PIE, hz=1000, rate="2Mbit/s")
-    assert "PIE is judged from p = 1e-6 on" not in told.note
-    assert "the rate is the one given" in told.note
+    assert "PIE is judged down to p = 1e-6" not in told.note
+    assert "its rate is the one given" in told.note
 
 
 @pytest.mark.slow

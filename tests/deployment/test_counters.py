@@ -151,7 +151,7 @@ def test_queues_without_a_loop_have_counters_too():
         "no ECN-capable packet seen",
     ]
     assert found.verdict == "undecided"
-    assert "two outputs" in found.note
+    assert "Two outputs" in found.note
 
 
 def test_an_output_after_the_other_is_one_queue():

@@ -41,9 +41,8 @@ def test_pi2_costs_what_the_figure_has(alpha: int, beta: int) -> None:
     row = figure("few", beta)
     mid, low, high = (row[f"rate{end}_points"] for end in ends)
     low, high = sorted((abs(low), abs(high)))
-    assert (
-        f"{abs(mid):.1f} points {'more' if mid > 0 else 'less'} ({low:.1f} to {high:.1f})" in said
-    )
+    side = "more" if mid > 0 else "less"
+    assert f"{abs(mid):.1f} % of its capacity {side} ({low:.1f} to {high:.1f})" in said
 
 
 def test_nothing_is_said_of_the_defaults_or_of_a_faster_pie() -> None:
@@ -56,7 +55,7 @@ def test_a_design_says_it_everywhere() -> None:
     design = pf.tune("100ms", aqm="dualpi2")
     assert design.cost_text == cost_of(design.aqm)
     assert design.cost_text in str(design)
-    assert "answers a disturbance more slowly" in design._repr_html_()
+    assert "reacts more slowly" in design._repr_html_()
     assert design.to_dict()["cost_text"] == design.cost_text
     assert "more quickly" in pf.tune("50ms").cost_text
 
@@ -85,4 +84,5 @@ def test_pie_costs_what_the_page_shows_and_its_code_prints(capsys) -> None:
     )
     assert rate is not None
     mid_points, half = (float(text) for text in rate.groups())
-    assert f"{mid_points} points more ({mid_points - half:.1f} to {mid_points + half:.1f})" in said
+    ends = f"({mid_points - half:.1f} to {mid_points + half:.1f})"
+    assert f"{mid_points} % of its capacity more {ends}" in said

@@ -51,13 +51,13 @@ def test_ends_are_those_of_rate_window_and_range_together():
         ({}, ""),
         ({"flows": 4}, ""),
         ({"rate": "5.5Mbit/s", "flows": (1, 20)}, "1 to 20 flows on 5.5 Mbit/s"),
-        ({"rate": 2e6}, "1 and more flows on 2 Mbit/s"),
+        ({"rate": 2e6}, "1 or more flows on 2 Mbit/s"),
         ({"rate": 1e9, "flows": 1}, "1 flow on 1 Gbit/s"),
         ({"rate": 64e3, "flows": (2, 2)}, "2 flows on 64 kbit/s"),
         ({"max_window": 64}, "windows up to 64 segments"),
         (
             {"rate": 1e6, "max_window": 64},
-            "1 and more flows on 1 Mbit/s with windows up to 64 segments",
+            "1 or more flows on 1 Mbit/s with windows up to 64 segments",
         ),
     ],
 )

@@ -11,7 +11,6 @@ from pi2_fluid.apps.cli.margin_tables import how_often
 from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.pasting import in_shell
 from pi2_fluid.design.clocks import BY_CLOCK, least_of, said
-from pi2_fluid.laws.registry import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pi2_fluid.deployment.paths import PathVerdict
+    from pi2_fluid.deployment.remedies import Remedy
     from pi2_fluid.deployment.verdicts import Case, Checked, Verdict
     from pi2_fluid.loop import Margins
 
@@ -30,7 +30,7 @@ _STYLES: Final = {"stable": "green", "unstable": "bold red", "undecided": "yello
 #: What is to be said of a kernel: a keyword in Python, an option here.
 _TO_SAY: Final = re.compile(r"\b(hz|kernel)(?= \()")
 _NAMED: Final = 4  # queues alike that one block names
-_SLIGHT: Final = 0.005  # dB, less is shown as nothing
+_SLIGHT: Final = 0.1  # dB of rounding, or percent: less is not worth a line
 _BEYOND: Final = 200.0  # dB or degrees: more is nothing that one could leave
 
 
@@ -66,7 +66,7 @@ def print_checked(found: Checked, who: str) -> None:
     notes = dict.fromkeys(note for one in found for note in one.notes)
     notes |= {found.note: None} if found.note else {}
     for note in notes | dict.fromkeys(() if found.path is None else found.path.notes):
-        console.print(note)
+        console.print(_options(note))
 
 
 def _print_block(console: Console, group: list[Verdict], who: str) -> None:
@@ -74,52 +74,67 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
     console.print(", ".join(name_of(alike) for alike in group[:_NAMED]), end="")
     console.print(f", and {len(group) - _NAMED} alike" if len(group) > _NAMED else "")
     grid = make_grid("left", "left")
+    grid.add_row("  verdict", _verdict(one, who), style=_STYLES[one.verdict])
     if one.cases:
         _add_cases(grid, one)
     else:
-        law = one.qdisc.aqm
-        grid.add_row(
-            "  would run with" if one.qdisc.proposed else "  runs with",
-            f"alpha {law.alpha:.4g} Hz, beta {law.beta:.4g} Hz, T {_ms(law.update_interval)},"
-            f" target {_ms(law.target)}",
-        )
-    grid.add_row("  verdict", _verdict(one, who), style=_STYLES[one.verdict])
-    if not one.cases:
-        grid.add_row("  stable up to", _limit(one.stable_up_to, one))
-        stable = one.verdict == "stable"
-        grid.add_row("  margins left", f"{_margins(one.margins)} by rates{_known(one) * stable}")
-        if one.ack_margins is not None:
-            known = " (checked)" * stable
-            grid.add_row("", f"{_margins(one.ack_margins)} by acknowledgements{known}")
-        grid.add_row("  least at", _worst(one))
-        deciding = one.ack_margins if one.least.gain_clock == "acks" else one.margins
-        if deciding is not None and math.isfinite(period := float(deciding.oscillation_period)):
-            grid.add_row("  period", how_often(period, float(deciding.gain_margin_db)))
-        if not one.qdisc.of_freebsd:  # which shows what it runs with
-            grid.add_row("  rounding", _rounding(one))
-    if not math.isinf(one.rate_held):
-        count = f"{one.qdisc.asked['limit']:.0f} packets"
-        grid.add_row("  limit", f"{count}: {_room(one)}")
+        _add_numbers(grid, one)
+    small = bool(one.reason) and not one.cases  # of which the verdict says that already
+    if one.long_flows.rate is None and math.isfinite(one.rate_held) and not small:
+        grid.add_row("  limit", _room(one))
     for number, line in enumerate(_counted(group)):
         grid.add_row("  counters" if number == 0 else "", line)
-    remedy = one.remedy
-    grid.add_row("  to change", _options(remedy.text))
-    if remedy.aqm is not None and remedy.margins is not None:
-        from pi2_fluid.design.costs import cost_of  # which help does without
-
-        changed, least = remedy.aqm, least_of(remedy.margins, remedy.ack_margins)
-        grid.add_row(
-            "",
-            f"{said(least, 1)} as alpha {changed.alpha:.3g} Hz, beta"
-            f" {changed.beta:.3g} Hz, T {_ms(changed.update_interval)}"
-            f"{'.' if remedy.tc is None else ':'}",
-        )
-        if cost := cost_of(changed):
-            grid.add_row("  it costs", cost)
+    _add_remedy(grid, one.remedy)
     console.print(grid)
     for line in _lines(group):
         console.print(line, soft_wrap=True, style="bold")
     console.print()
+
+
+def _add_numbers(grid: Table, one: Verdict) -> None:
+    """Add what a loop has left, where, and as what the kernel runs it."""
+    known = [f" ({one.guarantee})", " (checked)"] if one.verdict == "stable" else ["", ""]
+    grid.add_row("  stable up to", _limit(one.stable_up_to, one))
+    grid.add_row("  margins", f"{_margins(one.margins)} by rates{known[0]}")
+    if one.ack_margins is not None:
+        grid.add_row("", f"{_margins(one.ack_margins)} by acknowledgements{known[1]}")
+    grid.add_row("  smallest at", _worst(one))
+    period = _period(one)
+    if one.verdict == "stable" and math.isfinite(period):
+        grid.add_row("  period", how_often(period, one.least.gain_margin_db))
+    law = one.qdisc.aqm
+    grid.add_row(
+        "  would run with" if one.qdisc.proposed else "  runs with",
+        f"alpha {law.alpha:.4g} Hz, beta {law.beta:.4g} Hz, T {_ms(law.update_interval)},"
+        f" target {_ms(law.target)}",
+    )
+    # FreeBSD shows what it runs with.
+    if not one.qdisc.of_freebsd and not abs(one.margin_lost_db) < _SLIGHT:
+        grid.add_row("  rounding", _rounding(one))
+
+
+def _period(one: Verdict) -> float:
+    """Return the time (s) from peak to peak where the smaller gain margin is, at 0 dB."""
+    deciding = one.ack_margins if one.least.gain_clock == "acks" else one.margins
+    return math.inf if deciding is None else float(deciding.oscillation_period)
+
+
+def _add_remedy(grid: Table, remedy: Remedy) -> None:
+    """Add what one would change, what that leaves, and what it costs."""
+    from pi2_fluid.design.costs import cost_of  # which help does without
+
+    changed = remedy.aqm
+    if changed is None or remedy.margins is None:
+        grid.add_row("  to change", _options(remedy.text))
+        return
+    left = said(least_of(remedy.margins, remedy.ack_margins), 1)
+    if remedy.tc is None:
+        grid.add_row("  to change", _options(remedy.text))
+        grid.add_row("", f"It then has {left}.")
+    else:
+        grid.add_row("  to change", f"the line below leaves {left}.")
+    if cost := cost_of(changed):
+        grid.add_row("  it costs", cost)
 
 
 def _counted(group: list[Verdict]) -> list[str]:
@@ -143,21 +158,20 @@ def _print_path(console: Console, path: PathVerdict) -> None:
         for name, rtt in zip(path.network.class_names, path.rest.rtt.to_numpy(), strict=True)
     )
     grid.add_row("  flows", _printable(f"{flows}, with the queues"))
-    model = f"in the {path.margins.update} model"
-    text = f"{path.verdict.upper()} by rates {model}, where these flows rest"
+    text = f"{path.verdict.upper()} by rates, in the {path.margins.update} model"
     grid.add_row("  verdict", text, style=_STYLES[path.verdict])
-    grid.add_row("  margins left", f"{_margins(path.margins)}, of all at once")
+    grid.add_row("  margins", f"{_margins(path.margins)}, of all at once")
     for name, margins in path.each.items():
         grid.add_row("", f"{_margins(margins)} at {_printable(name)} while the others stay")
     idle = [name for name in path.network.node_names if name not in path.bottlenecks]
     if idle:
         grid.add_row("  signal nothing", _printable(", ".join(idle)))
     if path.factor is None:
-        grid.add_row("  to change", "lower gains alone do not leave 6 dB and 30 deg.")
+        grid.add_row("  to change", "smaller gains alone do not leave 6 dB and 30 deg.")
     elif path.factor < 1.0:
         grid.add_row(
             "  to change",
-            f"alpha and beta of all of them times {path.factor:.3g} leave 6 dB and 30 deg.",
+            f"multiply alpha and beta of all by {path.factor:.3g}: that leaves 6 dB and 30 deg.",
         )
     console.print(grid)
     console.print()
@@ -179,7 +193,7 @@ def _add_cases(grid: Table, one: Verdict) -> None:
 def _case(case: Case, one: Verdict, *, versions: bool) -> str:
     kernel = f"Linux {case.kernel}, " if versions else ""
     return (
-        f"{kernel}HZ {case.hz}: T {_ms(case.update_interval)}, {case.verdict},"
+        f"{kernel}HZ {case.hz}: T {_ms(case.update_interval)}, {case.verdict}"
         f" {_limit_of_case(case, one)}"
     )
 
@@ -189,7 +203,7 @@ def _limit_of_case(case: Case, one: Verdict) -> str:
         return "at any RTT tried"
     if case.stable_up_to == 0.0:
         return f"already at {_ms(one.min_rtt)}"
-    return f"limit {_ms(case.stable_up_to)}"
+    return f"{'up to' if case.verdict == 'stable' else 'above'} {_ms(case.stable_up_to)}"
 
 
 def name_of(one: Verdict) -> str:
@@ -206,42 +220,45 @@ def name_of(one: Verdict) -> str:
     return _printable(f"{queue.kind} {queue.handle} {dev}{where}")
 
 
-def _known(one: Verdict) -> str:
-    return f" ({one.guarantee})"
-
-
-def _clocks(one: Verdict) -> str:
-    """Return by what a queue is stable, or by what it is not."""
-    if one.ack_margins is None:
-        return "by rates"
-    found = {"by rates": one.margins.verdict, "by acknowledgements": one.ack_margins.verdict}
-    against = [name for name, verdict in found.items() if verdict != "stable"]
-    if one.verdict == "stable" or len(against) == len(found):
-        return "by both clocks"
-    return against[0] if against else BY_CLOCK[one.least.gain_clock]
-
-
 def _verdict(one: Verdict, who: str) -> str:
-    span = f"at round-trip times of {1e3 * one.min_rtt:.3g} to {_ms(one.rtt)} with the queue"
-    model = f"{_clocks(one)} in the {one.margins.update} model"
-    if one.verdict == "stable":
-        return f"STABLE {model}, {span}, for {_load(one, who, 'any number of')}"
-    if one.verdict == "unstable":
-        return f"UNSTABLE {model}, {span}, for {_load(one, who, 'some number of')}"
-    if one.reason:
+    """Return the verdict, of what it is, and the smaller margin."""
+    if one.verdict == "undecided" and one.reason:
         return f"UNDECIDED: {_options(one.reason)}"
-    return f"UNDECIDED {model}, {span}: it is on the edge"
+    period, least = _period(one), one.least
+    edge = ", but at the edge," if one.at_the_edge else ""
+    of = f"with RTTs {_span(one)} (queue included)"
+    margin = f"Smallest margin: {_decibels(least.gain_margin_db)}, {BY_CLOCK[least.gain_clock]}."
+    if least.gain_margin_db < -_BEYOND:
+        margin = "No smaller gain alone would make it stable."
+    if one.verdict == "stable":
+        return f"STABLE{edge} for {_load(one, who, 'any number of')} {of}. {margin}"
+    if one.verdict == "undecided":
+        return f"UNDECIDED for {_load(one, who, 'any number of')} {of}: on the edge. {margin}"
+    how = ""
+    if least.gain_margin_db < 0.0 and math.isfinite(period):
+        how = f": the delay {how_often(period, least.gain_margin_db)}"
+    return f"UNSTABLE for {_load(one, who, 'some number of')} {of}{how}. {margin}"
+
+
+def _span(one: Verdict) -> str:
+    """Return which round-trip times were judged: from the least there can be, or as given."""
+    from pi2_fluid.design.asked import LONGEST_INTERVAL  # which help does without
+
+    law = one.qdisc.aqm
+    least = max(float(law.target), float(law.update_interval) / LONGEST_INTERVAL)
+    if math.isclose(one.min_rtt, least, rel_tol=1e-6):
+        return f"up to {_ms(one.rtt)}"
+    return f"of {1e3 * one.min_rtt:.3g} to {_ms(one.rtt)}"
 
 
 def _room(one: Verdict) -> str:
-    """Return whether a buffer holds the target at the rate of the link, or up to which rate."""
+    """Return on which links a buffer is full below the target."""
     from pi2_fluid.units import rate_in_words
 
-    held, rate = one.rate_held, one.long_flows.rate
-    above = f"too few for the target above {rate_in_words(held, 3)}"
-    if rate is None or held < float(rate):
-        return above
-    return f"enough for the target at {rate_in_words(float(rate))}, {above}"
+    return (
+        f"{one.qdisc.asked['limit']:.0f} packets fill up below the target on links above"
+        f" {rate_in_words(one.rate_held, 3)}"
+    )
 
 
 def _load(one: Verdict, who: str, any_of_them: str) -> str:
@@ -262,9 +279,9 @@ def _options(text: str) -> str:
 
 def _limit(limit: float, one: Verdict) -> str:
     if math.isinf(limit):
-        return f"any round-trip time, as far as tried: 20 times {_ms(one.rtt)}"
+        return f"any RTT that was tried: 20 times {_ms(one.rtt)}"
     if limit == 0.0:
-        return f"nothing from {_ms(one.min_rtt)} on, which is unstable already"
+        return f"no RTT: unstable already at {_ms(one.min_rtt)}"
     return f"{_ms(limit)}: a path of {_ms(one.path_up_to)}, and the queue"
 
 
@@ -273,37 +290,41 @@ def _worst(one: Verdict) -> str:
     from pi2_fluid.units import rate_in_words
 
     worst, window = one.decisive, one.window
-    who, rtt = kind_of(worst.sender), _ms(worst.rtt)
+    who, rtt = type(worst.sender).__name__, _ms(worst.rtt)
     if math.isinf(window):
-        return f"{rtt}, with few {who} flows, each with a very large window"
+        return f"{rtt}, with few {who} flows of very large windows"
     p = worst.p_prime ** (2 if worst.sender.signal == "classic" else 1)
     rate = window * PACKET_BITS / worst.rtt
-    load, speed = f"{_count(window)} packets under way", rate_in_words(rate, 3)
+    load, speed = f"{_count(window)} packets in flight", rate_in_words(rate, 3)
     if one.count is not None and one.count <= 1.0:
         return f"{rtt}, with {one.count:.3g} {who} flow of {load} ({speed}, p {p:.2g})"
     many = f"{who} flows" if one.count is None else f"{one.count:.3g} {who} flows"
-    return f"{rtt}, with {many} of {load} each ({speed} per flow, p {p:.2g})"
+    return f"{rtt}, with {many} of {load} ({speed} each, p {p:.2g})"
 
 
 def _rounding(one: Verdict) -> str:
-    words = [f"{name} {100 * error:+.2f} %" for name, error in one.qdisc.rounding.items()]
+    off = {name: 100.0 * error for name, error in one.qdisc.rounding.items()}
+    words = [f"{name} {error:+.2f} %" for name, error in off.items() if abs(error) >= _SLIGHT]
     lost = one.margin_lost_db
-    effect = "0.00 dB lost"
-    if not abs(lost) <= _BEYOND:
-        effect = "which decides"
-    elif abs(lost) >= _SLIGHT:
+    effect = "which decides the verdict"
+    if abs(lost) <= _BEYOND:
         effect = f"{abs(lost):.2f} dB {'lost' if lost > 0.0 else 'gained'}"
-    return f"{', '.join(words)}; {effect}"
+    return f"{', '.join(words) or 'in the kernel'}: {effect}"
 
 
 def _margins(margins: Margins) -> str:
     """Return gain and phase margin; where no gain would do, in words."""
     gain, phase = float(margins.gain_margin_db), float(margins.phase_margin_deg)
     if gain < -_BEYOND or phase < -_BEYOND:
+        return _decibels(-math.inf)
+    return f"{_decibels(gain)}, {min(phase, 180.0):.1f} deg"
+
+
+def _decibels(gain: float) -> str:
+    """Return a gain margin; where no gain would do, or any, in words."""
+    if gain < -_BEYOND:
         return "none: no smaller gain alone would make it stable"
-    if gain > _BEYOND:
-        return f"any gain, {min(phase, 180.0):.1f} deg"
-    return f"{gain:.2f} dB, {phase:.1f} deg"
+    return "any gain" if gain > _BEYOND else f"{gain:.2f} dB"
 
 
 def _lines(group: Sequence[Verdict]) -> list[str]:

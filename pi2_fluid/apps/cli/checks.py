@@ -146,9 +146,9 @@ def check(
         network=None if network is None else find_network(network),
     )
     if any(not is_enough(one.margins, one.ack_margins) and not one.cases for one in found):
-        tell("searching for gains with more margin")
+        tell("looking for gains with more margin")
     if not as_json:
-        print_checked(found, " or ".join(who))
+        print_checked(found, " or ".join(type(one).__name__ for one in who.values()))
     better = [] if family is None else find_better(found, family)
     if as_json:
         print_json(
