@@ -72,7 +72,8 @@ def usage(name: str, command: Any) -> str:
     for parameter in command.params:
         if parameter.param_type_name == "argument":
             word = parameter.metavar or parameter.name.upper()
-            words.append(word if parameter.required or word.startswith("[") else f"[{word}]")
+            word = word if parameter.required or word.startswith("[") else f"[{word}]"
+            words.append(word if parameter.nargs == 1 or "..." in word else f"{word}...")
     return " ".join(words)
 
 

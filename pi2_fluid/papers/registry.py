@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.errors import QuantityError, show_value, suggest
-from pi2_fluid.papers.recipe import Recipe
+
+if TYPE_CHECKING:
+    from pi2_fluid.papers.recipe import Recipe
 
 __all__ = [
     "FIGURES",

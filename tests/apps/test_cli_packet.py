@@ -511,7 +511,7 @@ def test_logs_of_tc_that_cannot_be_replayed(tmp_path, capsys, text, reason) -> N
 @pytest.mark.parametrize(
     ("command", "parts"),
     [
-        ("simulate", ["--engine packet", "--seeds", "5,17,23", "fluid only"]),
+        ("simulate", ["--engine packet", "--seeds", "5,17,23", "Fluid only"]),
         ("replay", ["--variant linux6.18", "queue_delay", "12ms"]),
     ],
 )

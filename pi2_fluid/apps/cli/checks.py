@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli import codes, completing
 from pi2_fluid.apps.cli.betterment import find_better, print_better, to_dict
 from pi2_fluid.apps.cli.checked import print_checked
 from pi2_fluid.apps.cli.declaring import JUDGE, Command
@@ -111,6 +111,7 @@ def check(
             " them, by how much, or to leave it. May be given again, for scenarios.",
             None,
             "--traffic",
+            complete=completing.traffic,
         ),
     ] = None,
     require: Require = None,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli import codes, completing
 from pi2_fluid.apps.cli.declaring import Command
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json, tell
@@ -19,7 +19,7 @@ __all__ = ["COMMANDS", "claims"]
 def claims(
     paper: Annotated[
         str | None,
-        option("NAME", "Only one paper: pi2, pie, paganini or thesis."),
+        option("NAME", "Only one paper: pi2, pie, paganini or thesis.", complete=completing.papers),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from pi2_fluid.apps.cli import codes, options
+from pi2_fluid.apps.cli import codes, completing, options
 from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, check_path, write_netcdf, write_table
@@ -41,10 +41,10 @@ def compare(
         list[str] | None,
         options.option(
             "NAME",
-            "fluid, packet, ns3 or linux, with options of its own as in fluid:linear or"
-            " packet:seeds=3; once for each engine. The first is what the others are compared"
-            " with. Default: fluid and packet.",
+            "fluid, packet, ns3 or linux, once for each engine; with options as fluid:linear or"
+            " packet:seeds=3. The others are compared with the first. Default: fluid and packet.",
             show_default=False,
+            complete=completing.engines,
         ),
     ] = None,
     update: options.Update = None,
@@ -61,9 +61,7 @@ def compare(
 ) -> None:
     """Run a scenario in several engines, and say where they differ.
 
-    Without --engine that is as a fluid and in packets.
-
-    The numbers begin when slow start is over: after 20 s, or a fifth of the run if that is less.
+    The numbers begin after slow start: at 20 s, or a fifth of the run if that is less.
     """
     check_path(plot, PICTURES, "--plot")
     check_path(output, tuple(_WRITERS), "--output")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -41,11 +42,17 @@ class Command:
         return self.run.__name__
 
     @property
+    def help(self) -> str:
+        """What help says above the options: paragraphs, each of one line."""
+        paragraphs = inspect.cleandoc(self.run.__doc__ or "").split("\n\n")
+        return "\n\n".join(" ".join(text.split()) for text in paragraphs)
+
+    @property
     def epilog(self) -> str:
         """What help says below the options, as the shell's library wants it."""
-        parts = ["Examples:", *self.examples]
+        parts = ["\n  ".join(("Examples:", *self.examples))]
         if self.file:
-            parts += ["A whole file:", *(f"  {line}" for line in self.file.splitlines())]
+            parts.append("\n  ".join(("A whole file:", *self.file.splitlines())))
         if self.notes:
             parts.append(self.notes)
         return "\n\n".join(parts).replace("[", r"\[")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli import codes, completing
 from pi2_fluid.apps.cli.declaring import JUDGE, Command
 from pi2_fluid.apps.cli.designed import draw_design, print_design
 from pi2_fluid.apps.cli.engines import make_engines
@@ -65,6 +65,7 @@ def tune(
             "Who sends: home, another word of `pi2-fluid traffic`, a family's file, or scenarios.",
             "Traffic",
             "--traffic",
+            complete=completing.traffic,
         ),
     ] = None,
     rtt: PathTimes = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from pi2_fluid.apps.cli import completing
 from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import (
@@ -41,27 +42,23 @@ _OPTIONS: Final = {name: f"--{name}" for name in ("rate", "rtt", "long", "l4s")}
 
 TrafficRate = Annotated[
     str | None,
-    option(
-        "RATE", "The rate of every cell, and of its changes in proportion: 20Mbit/s.", "Traffic"
-    ),
+    option("RATE", "Rate of every cell, as 20Mbit/s; its changes follow in proportion.", "Traffic"),
 ]
 PathTimes = Annotated[
     str | None,
     option(
         "TIME|FROM..TO",
-        "The shortest and the longest round-trip time of long flows, without queue: 10ms..80ms.",
+        "Shortest and longest round-trip time of long flows, without queue: 10ms..80ms.",
         "Traffic",
     ),
 ]
 LongCounts = Annotated[
     str | None,
-    option(
-        "NUMBER|FROM:TO", "The fewest and the most long flows that share the link: 1:4.", "Traffic"
-    ),
+    option("NUMBER|FROM:TO", "Fewest and most long flows that share the link: 1:4.", "Traffic"),
 ]
 L4sShare = Annotated[
     str | None,
-    option("NUMBER", "The share of long flows that is L4S, from 0 to 1.", "Traffic", "--l4s"),
+    option("NUMBER", "Share of long flows that is L4S, from 0 to 1.", "Traffic", "--l4s"),
 ]
 
 
@@ -69,9 +66,10 @@ def traffic(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[WORD | FILE]",
-            help="A family that comes with the package, or files of a family or of its scenarios."
-            " Without any, and without numbers, list the words.",
+            metavar="WORD | FILE",
+            autocompletion=completing.traffic,
+            help="A kind of traffic that comes with the package, or files. Without a word and"
+            " without numbers: list the kinds.",
         ),
     ] = None,
     rate: TrafficRate = None,
@@ -79,7 +77,7 @@ def traffic(
     long: LongCounts = None,
     l4s: L4sShare = None,
     as_toml: Annotated[
-        bool, option(None, "Print it as TOML, to be changed and given back.", None, "--toml")
+        bool, option(None, "Print it as TOML, to change it and give it back.", None, "--toml")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli import codes, completing
 from pi2_fluid.apps.cli.declaring import Command
 from pi2_fluid.apps.cli.options import option, read_whole
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json, tell
@@ -34,16 +34,17 @@ _WORDS: Final = {
     "not_reproduced": "not reproduced",
     None: "nothing to judge",
 }
-_Out = Annotated[Path, option("FOLDER", "Where to write; made if it does not exist.")]
+_Out = Annotated[Path, option("FOLDER", "Where to write; made if it is not there.")]
 
 
 def figure(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...",
-            help="Which: pi2:15, pie:10, thesis:4.2, ours:chains; pie, for all of a paper; or all."
-            " Without a name they are listed.",
+            metavar="NAME",
+            autocompletion=completing.figures,
+            help="pi2:15, pie:10, thesis:4.2, ours:chains; a paper, as pie; or all. Without a name:"
+            " list them.",
         ),
     ] = None,
     seeds: Annotated[
@@ -59,7 +60,7 @@ def figure(
         bool,
         option(
             None,
-            "Draw nothing; leave with 1 if a verdict is not the recorded one.",
+            "Draw nothing; exit with 1 if a verdict is not the recorded one.",
             None,
             "--check",
         ),
@@ -68,8 +69,8 @@ def figure(
         list[str] | None,
         option(
             "NAME=VALUE",
-            "Change something: rtt=50ms, count=20, target=5ms, aqm.burst=0s; may be repeated."
-            " No verdicts are given then.",
+            "Change something, as rtt=50ms, count=20, target=5ms or aqm.burst=0s; may be repeated."
+            " Nothing is judged then.",
             None,
             "--set",
         ),
@@ -79,9 +80,8 @@ def figure(
 ) -> None:
     """List the papers' figures, or draw one and say what of it holds.
 
-    Drawing leaves PNG, SVG, PDF and CSV. One figure is computed anew, and judged. Of several those
-    are kept that are there already and have not changed, so that after Ctrl-C the same command goes
-    on.
+    Files are PNG, SVG, PDF and CSV. One figure is computed and judged; of several, those that are
+    there already are kept. After Ctrl-C the same command goes on.
     """
     if not names:
         _list_figures(as_json)

@@ -50,21 +50,21 @@ class _Shown:
 def build(
     version: Annotated[
         str | None,
-        option("VERSION", "7.2 or 7.2.13; 6.17 or later. Default: the newest of Debian's."),
+        option("VERSION", "7.2 or 7.2.13, from 6.17 on. Default: the newest of Debian's."),
     ] = None,
     source: Annotated[
         Path | None,
         option(
             "PATH",
-            "Instead of what Debian has: a kernel's source as a folder, a package"
-            " linux-source-X.Y, or a tar archive.",
+            "A kernel's source of your own: a folder, a package linux-source-X.Y, or a tar"
+            " archive.",
         ),
     ] = None,
     mirror: Annotated[
         str | None,
         option(
             "URL",
-            "Where Debian's archive is. Default: $PI2_FLUID_DEBIAN_MIRROR, or"
+            "Debian's archive. Default: $PI2_FLUID_DEBIAN_MIRROR, or"
             " https://deb.debian.org/debian.",
         ),
     ] = None,
@@ -80,24 +80,23 @@ def build(
     ] = None,
     keep_source: Annotated[
         bool,
-        option(None, "Leave package and source in the cache, 0.6 GB.", None, "--keep-source"),
+        option(None, "Keep package and source in the cache, 0.6 GB.", None, "--keep-source"),
     ] = False,
     unchecked: Annotated[
         bool,
         option(
             None,
-            "Go on where nothing here can tell whether the package is Debian's, or its list is out"
-            " of date.",
+            "Go on though nothing here can check Debian's signature, or its list is out of date.",
             None,
             "--unchecked",
         ),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Build a Linux kernel that runs as a program, for scenarios to be run in it.
+    """Build a Linux kernel that runs as a program.
 
-    As any user: it fetches a source package that Debian has signed, and compiles what guests need.
-    What Ctrl-C breaks off goes on by the same command.
+    Any user can: it fetches a source package that Debian has signed, and compiles what guests need.
+    After Ctrl-C the same command goes on.
     """
     from pi2_fluid.engines.linux.building.builder import build_kernel
 
@@ -126,7 +125,7 @@ def build(
 
 
 def info(as_json: JsonFlag = False) -> None:
-    """Say which kernels there are for guests, and what they have."""
+    """List the kernels that were built, and what each has."""
     from pi2_fluid.engines.linux.kernels import find_kernel, list_kernels
 
     there = list_kernels()
@@ -194,9 +193,9 @@ COMMANDS: tuple[Group, ...] = (
                     "manifest": "what it was made of, and how",
                 },
                 notes=(
-                    "It needs gcc, make, flex, bison and bc, gpgv and debian-archive-keyring,"
-                    " and 1 GB while it runs; the kernel takes 6 MB. A cache that has the "
-                    "kernel is left as it is."
+                    "It needs gcc, make, flex, bison, bc, gpgv and debian-archive-keyring, and 1 GB"
+                    " of disk while it runs. The kernel takes 6 MB. One that is in the cache is not"
+                    " built again."
                 ),
             ),
             Command(

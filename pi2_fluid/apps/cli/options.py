@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
+from pi2_fluid.apps.cli.completing import one_of
 from pi2_fluid.errors import QuantityError, show_value
 
 __all__ = [
@@ -34,31 +36,43 @@ def option(
     panel: str | None = None,
     *names: str,
     show_default: bool = True,
+    complete: Callable[[], list[str]] | None = None,
 ) -> Any:
     """Declare an option: what its value is called, what it does, below which heading of the help.
 
-    Its names are made of the argument's, unless others are given.
+    Its names are made of the argument's, unless others are given. `complete` returns what Tab
+    offers as its value; where there is none, that is files.
     """
     return typer.Option(
-        *names, metavar=metavar, help=text, rich_help_panel=panel, show_default=show_default
+        *names,
+        metavar=metavar,
+        help=text,
+        rich_help_panel=panel,
+        show_default=show_default,
+        autocompletion=complete,
     )
 
+
+#: Headings of options that one kind of engine alone has.
+_FLUID: Final = "Fluid only"
+_PACKETS: Final = "Packets, ns-3 and Linux only"
 
 Update = Annotated[
     str | None,
     option(
         "NAME",
-        "sampled: the queue updates every update interval, as in a kernel; or continuous, as"
-        " in the papers' equations. Default sampled; fluid only.",
-        "Fluid",
+        "When the queue updates. sampled: every update interval, as in a kernel; continuous:"
+        " always, as in the papers. Default sampled.",
+        _FLUID,
+        complete=one_of("sampled", "continuous"),
     ),
 ]
 Linear = Annotated[
     bool,
     option(
         None,
-        "Linearise around the operating point, without bounds: what margins speak of; fluid only.",
-        "Fluid",
+        "Linearise around the operating point: the model that margins are of.",
+        _FLUID,
         "--linear",
     ),
 ]
@@ -66,53 +80,41 @@ Clock = Annotated[
     str | None,
     option(
         "NAME",
-        "What sends packets. rate: the window per round-trip time, as in the papers' equations; or"
-        " acks: acknowledgements, as in senders that do not pace. Default rate; fluid only.",
-        "Fluid",
+        "When flows send. rate: a window per round-trip time, as in the papers; acks: when an"
+        " acknowledgement comes, as senders that do not pace. Default rate.",
+        _FLUID,
+        complete=one_of("rate", "acks"),
     ),
 ]
 Tolerance = Annotated[
     str | None,
-    option(
-        "NUMBER",
-        "Relative error allowed in each step. Default 1e-10, to compare 1e-6; fluid only.",
-        "Fluid",
-    ),
+    option("NUMBER", "Relative error of a step. Default 1e-10, to compare 1e-6.", _FLUID),
 ]
 Step = Annotated[
-    str | None,
-    option("TIME", "Instead of a tolerance: a fixed longest step, e.g. 1ms; fluid only.", "Fluid"),
+    str | None, option("TIME", "Instead of a tolerance: a fixed longest step, as 1ms.", _FLUID)
 ]
 Sample = Annotated[
     str | None,
-    option(
-        "TIME", "Time between two rows. Default: the update interval, or 10ms; fluid only.", "Fluid"
-    ),
+    option("TIME", "Time between two rows. Default: the update interval, or 10ms.", _FLUID),
 ]
 Seeds = Annotated[
     str | None,
     option(
         "NUMBER | LIST",
-        "How many runs, or their seeds: 5,17,23, or 7, for one. Default 10, of ns3 5, of linux 3;"
-        " not for fluid.",
-        "Packets",
+        "How many runs, or their seeds: 5,17,23 (7, of one). Default 10, of ns3 5, of linux 3.",
+        _PACKETS,
     ),
 ]
 Bin = Annotated[
-    str | None,
-    option("TIME", "Time over which a row is summed. Default 100ms; not for fluid.", "Packets"),
+    str | None, option("TIME", "Time that a row is summed over. Default 100ms.", _PACKETS)
 ]
 Threads = Annotated[
-    str | None,
-    option("NUMBER", "Runs side by side. Default: one for each core; not for fluid.", "Packets"),
+    str | None, option("NUMBER", "Runs side by side. Default: one for each core.", _PACKETS)
 ]
 After = Annotated[
     str | None,
     option(
-        "TIME",
-        "Leave what comes before out of the numbers, e.g. 20s.",
-        "Results",
-        show_default=False,
+        "TIME", "Leave out of the numbers what comes before, as 20s.", "Results", show_default=False
     ),
 ]
 Plot = Annotated[
@@ -123,8 +125,8 @@ Output = Annotated[
     Path | None,
     option(
         "FILE",
-        "Write the numbers: .nc (netCDF4), with units and provenance; .csv (one row per"
-        " sample or number, SI units); runs also as .zarr.",
+        "Write the numbers. .nc: netCDF4, with units and provenance; .csv: SI units, a row per"
+        " sample or number; .zarr: runs alone.",
         "Results",
         "-o",
         "--output",

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 JsonFlag = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object, in SI units, instead of text.")
+    bool, typer.Option("--json", help="Print one JSON object in SI units, not text.")
 ]
 
 

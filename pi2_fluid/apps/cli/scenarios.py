@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pi2_fluid.apps.cli import completing
 from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.output import JsonFlag, print_catalogue, print_json
 
@@ -20,8 +21,9 @@ ScenarioArgument = Annotated[
     str,
     typer.Argument(
         metavar="FILE | NAME | -",
-        help="A scenario as TOML: a file, standard input, or, where no such file exists, the name"
-        " of one that comes with the package (see pi2-fluid scenarios).",
+        autocompletion=completing.scenarios,
+        help="A scenario: a TOML file, - for standard input, or the name of one that comes with the"
+        " package (pi2-fluid scenarios lists them).",
     ),
 ]
 
@@ -29,7 +31,11 @@ ScenarioArgument = Annotated[
 def scenarios(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Print this one as TOML; without a name, list all."),
+        typer.Argument(
+            metavar="NAME",
+            help="Print this one as TOML. Without a name: list all.",
+            autocompletion=completing.scenarios,
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -85,8 +91,8 @@ COMMANDS: tuple[Command, ...] = (
         schema,
         examples=("pi2-fluid schema > scenario.schema.json",),
         notes=(
-            "A scenario whose first line is #:schema ./scenario.schema.json is completed and "
-            "checked by editors with taplo, as VS Code with Even Better TOML."
+            "Editors with taplo, as VS Code with Even Better TOML, complete and check a scenario"
+            " whose first line is #:schema ./scenario.schema.json."
         ),
     ),
 )

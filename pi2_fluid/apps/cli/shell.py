@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.completing import words
 from pi2_fluid.apps.cli.declaring import Command, Group
 from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.errors import (
@@ -56,7 +57,10 @@ ROOMS: Final = {
     "schema": "scenarios",
     "linux": "kernels",
 }
-_BELOW: Final = "COMMAND -h: options and examples. Exit codes: docs/reference/exit_codes.md."
+_BELOW: Final = (
+    "COMMAND -h: options and examples. --install-completion: Tab completes words. Exit codes:"
+    " docs/reference/exit_codes.md."
+)
 
 
 def main() -> None:
@@ -90,8 +94,9 @@ class _Closed(io.TextIOBase):
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; whatever fails is one sentence on stderr."""
     try:
+        completed = words()
         with _warnings_as_lines():
-            app = app_for(arguments)
+            app = app_for(arguments if completed is None else completed)
             code = app(list(arguments), prog_name="pi2-fluid", standalone_mode=False)
         # Some versions of the shell library turn an interrupt into this code, silently.
         return _interrupted() if code == codes.INTERRUPTED else int(code or 0)
@@ -111,7 +116,8 @@ def run(arguments: Sequence[str]) -> int:
         )
     except SystemExit as leave:
         # The shell library leaves with 1, which is "unstable" here, where a pipe is closed early.
-        return codes.PIPE_CLOSED if leave.code == 1 else int(leave.code or 0)
+        closed = leave.code == 1 and words() is None
+        return codes.PIPE_CLOSED if closed else int(leave.code or 0)
     except Exception as error:  # noqa: BLE001  the last door: everything else is our mistake
         return _report(error)
 
@@ -202,7 +208,6 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     app = typer.Typer(
         name="pi2-fluid",
         cls=_FirstScreen,
-        add_completion=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
@@ -231,9 +236,13 @@ class _FirstScreen(TyperGroup):
 
 
 def _add(app: typer.Typer, command: Command, panel: str | None) -> None:
-    app.command(epilog=command.epilog, rich_help_panel=panel, hidden=command.hidden)(
-        _explaining_json(command) if command.json else command.run
+    declare = app.command(
+        help=command.help,
+        epilog=command.epilog,
+        rich_help_panel=panel,
+        hidden=command.hidden,
     )
+    declare(_explaining_json(command) if command.json else command.run)
 
 
 def _explaining_json(command: Command) -> Callable[..., None]:

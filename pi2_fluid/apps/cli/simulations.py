@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pi2_fluid.apps.cli import codes, options
+from pi2_fluid.apps.cli import codes, completing, options
 from pi2_fluid.apps.cli.changing import add_largest, buffer_note, print_delays
 from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.engines import make_engines
@@ -34,9 +34,9 @@ def simulate(
         str,
         options.option(
             "NAME",
-            "fluid: the differential equations; packet: every packet, for several seeds; or"
-            " ns3: the same in ns-3, where that is installed; linux: the same in a Linux kernel,"
-            " once pi2-fluid linux build has built one.",
+            "What runs it. fluid: differential equations; packet: every packet, for several seeds;"
+            " ns3: ns-3, where it is installed; linux: a Linux kernel (see pi2-fluid linux build).",
+            complete=completing.engines,
         ),
     ] = "fluid",
     update: options.Update = None,

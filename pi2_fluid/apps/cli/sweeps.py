@@ -26,20 +26,20 @@ aqm.target = ["10ms", "20ms"]"""
 def sweep(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="What to ask at which points, as TOML; see below."),
+        typer.Argument(metavar="FILE", help="The question and the points, as TOML: see below."),
     ],
     store: Annotated[
         Path,
         option(
             "DIR",
-            "Where to write, ending in .zarr. If the same sweep is there already, it goes on.",
+            "Where the answers go, ending in .zarr. A sweep that was broken off there goes on.",
         ),
     ],
     workers: Annotated[
         int | None,
         option(
             "N",
-            "How many blocks of points go side by side. Default: one for each core.",
+            "Blocks of points side by side. Default: one for each core.",
             "Workers",
         ),
     ] = None,
@@ -47,7 +47,7 @@ def sweep(
         bool,
         option(
             None,
-            "Work in processes, not threads: faster for designs and short fluid runs.",
+            "Use processes, not threads: faster for designs and short fluid runs.",
             "Workers",
             "--processes",
         ),
@@ -56,17 +56,14 @@ def sweep(
         str | None,
         option(
             "ADDRESS",
-            "Let the workers of a cluster do it instead: what `dask scheduler` prints, e.g."
-            " tcp://host:8786. Needs pip install pi2-fluid\\[cluster], here and there.",
+            "Use the workers of a Dask cluster: the address that `dask scheduler` prints, as"
+            " tcp://host:8786. Both sides need pip install pi2-fluid\\[cluster].",
             "Workers",
         ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Ask one question at every point of a grid of parameters.
-
-    The answers go into a Zarr store.
-    """
+    """Ask one question at every point of a grid of parameters."""
     check_path(store, (".zarr",), "--store")
     given = read_specification(file)
     from pi2_fluid.sweeping.clusters import connected
@@ -122,19 +119,19 @@ COMMANDS: tuple[Command, ...] = (
             "store": "where it is",
         },
         notes=(
-            "FILE says what is asked at each point, by one of\n\n"
-            "  scenario = NAME or file: what its run comes to; with [engine], its name "
-            "(fluid, packet, ns3, linux) and options, and [summarize], after and until\n\n"
-            "  network = NAME or file: where it rests\n\n"
-            "  [loop], arguments of Loop (sender, aqm, rtt, p_prime ...): its margins\n\n"
-            "  [tune], arguments of tune (max_rtt, aqm ...): the design\n\n"
-            "and the points in [over]: names with lists of values, which make a product. "
-            "Names are those of TOML (aqm.alpha, link.capacity, flows.0.count); several in "
-            'quotes are zipped: "link.capacity, flows.0.count" = [["10Mbit/s", 5], '
-            '["40Mbit/s", 20]]. pi2-fluid scenarios lists NAMEs.\n\n'
-            "After Ctrl-C or a crash the same command goes on. A point without a result has "
-            "NaN, and its reason in the variable error. Python reads the store by "
-            'xarray.open_zarr("gains.zarr", consolidated=False).'
+            "The file asks one question:\n\n"
+            "  scenario = a NAME of pi2-fluid scenarios, or a file: what comes of its run; [engine]"
+            " has the engine's name and options, [summarize] after and until\n\n"
+            "  network = NAME or file: the operating point\n\n"
+            "  [loop] with arguments of Loop (sender, aqm, rtt, p_prime ...): margins\n\n"
+            "  [tune] with arguments of tune (max_rtt, aqm ...): the design\n\n"
+            "[over] has the points: names with lists of values, of which all combinations are"
+            " asked. Names are those of TOML: aqm.alpha, link.capacity, flows.0.count. Several in"
+            ' quotes vary together: "link.capacity, flows.0.count" = [["10Mbit/s", 5],'
+            ' ["40Mbit/s", 20]].\n\n'
+            "After Ctrl-C or a crash the same command goes on. A point without a result has NaN;"
+            ' the variable error says why. In Python: xarray.open_zarr("gains.zarr",'
+            " consolidated=False)."
         ),
     ),
 )

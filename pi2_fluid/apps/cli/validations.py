@@ -25,12 +25,12 @@ _LINE: Final = "{:<22} {:>12} {:>12} {:>13}  {:<7} {}"
 
 
 def validate(
-    out: Annotated[Path, option("FOLDER", "Where to draw; made if it does not exist.")] = Path(
+    out: Annotated[Path, option("FOLDER", "Where to draw; made if it is not there.")] = Path(
         "figures"
     ),
     seeds: Annotated[
         str,
-        option("NUMBER", "Runs of each cell, 2 or more; with fewer than 10, z is large by chance."),
+        option("NUMBER", "Runs of each cell, 2 or more. Below 10, z is often large by chance."),
     ] = "20",
     cell: Annotated[
         list[str] | None,
@@ -40,16 +40,15 @@ def validate(
         bool,
         option(
             None,
-            "Measure the kernel anew in guests, in the place of what was recorded: hours for all"
-            " cells, a minute or two for most. What is measured is kept in --out, and the next call"
-            " goes on.",
+            "Measure the kernel anew, in guests: a minute or two for most cells, hours for all."
+            " Results are kept in --out; the next call goes on.",
             "Live",
             "--live",
         ),
     ] = False,
     kernel: Annotated[
         str | None,
-        option("VERSION | FOLDER", "Which of those built. Default: the newest.", "Live"),
+        option("VERSION | FOLDER", "One that was built. Default: the newest.", "Live"),
     ] = None,
     live_seeds: Annotated[
         str | None,
@@ -181,9 +180,9 @@ COMMANDS: tuple[Command, ...] = (
             "files": "what was drawn",
         },
         notes=(
-            "The loose tolerances and z decide, and only over Linux; in brackets: not judged."
-            " Exit code 1 if a cell is outside.\n\n"
-            "After Ctrl-C what is finished is printed, and nothing written; exit code 130."
+            "A cell passes if it is within the loose tolerances and z is small. Numbers in brackets"
+            " and those of ns-3 do not count. Exit code 1: a cell does not pass.\n\n"
+            "After Ctrl-C what is finished is printed, nothing is written; exit code 130."
         ),
     ),
 )
