@@ -12,11 +12,13 @@ import json
 import re
 from collections.abc import Collection
 from dataclasses import MISSING, Field
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from pi2_fluid.laws import presets
 from pi2_fluid.laws.kernel.qdiscs import QDISCS
-from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, laws_of_tc, sender_class
+from pi2_fluid.laws.registry import AQMS, PRESETS, SENDERS, aqm_class, laws_of_tc, sender_class
 from pi2_fluid.network.cells import Cell
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
@@ -120,8 +122,8 @@ def needed(cls: Any, without: Collection[str] = ()) -> list[str]:
 
 def sentence(cls: Any, key: str) -> str:
     """Return what the docstring of a class, or of one that it comes from, says of a key."""
-    for base in cls.__mro__:
-        text = inspect.cleandoc(base.__dict__.get("__doc__") or "")
+    for base in getattr(cls, "__mro__", (cls,)):  # a preset is a function
+        text = inspect.cleandoc((base.__doc__ if base is cls else vars(base).get("__doc__")) or "")
         told = text.partition("\nParameters\n----------\n")[2]
         rows = re.split(r"\n\n\w+\n---", told)[0].splitlines()
         heard = False
@@ -173,6 +175,30 @@ def of_queue(kind: str) -> list[dict[str, Any]]:
         }
         for name, options in QDISCS.items()
     ]
+
+
+def of_presets() -> list[dict[str, Any]]:
+    """Return the schemas of queues by presets, of those together that have the same keys."""
+    alike: dict[Any, list[str]] = {}
+    for name, preset in PRESETS.items():
+        own = signature(getattr(presets, name)).parameters
+        alike.setdefault((preset.kind, *map(str, own.values())), []).append(name)
+    return [of_preset(names) for names in alike.values()]
+
+
+def of_preset(names: list[str]) -> dict[str, Any]:
+    """Return the schema of presets of a kind: the keys of its class, and the presets' own."""
+    make = getattr(presets, names[0])
+    made = of_a_kind("kind", "", aqm_class(names[0]))
+    made["title"] = ", ".join(names)
+    for told in made["properties"].values():
+        told.pop("default", None)  # each preset has its own
+    made["properties"]["kind"] = {"enum": names}
+    for key, parameter in signature(make).parameters.items():
+        rule = quantity({"dimension": "time", "low": 0.0})
+        made["properties"][key] = {"description": sentence(make, key)} | rule
+        made["required"] += [key] if parameter.default is parameter.empty else []
+    return made
 
 
 def of_flows(kind: str) -> dict[str, Any]:
@@ -290,7 +316,7 @@ def schema() -> dict[str, Any]:
         "definitions": {dimension: text_of(dimension) for dimension in DIMENSIONS}
         | parts()
         | {
-            "aqm": {"oneOf": [one for kind in known for one in of_queue(kind)]},
+            "aqm": {"oneOf": [one for kind in known for one in of_queue(kind)] + of_presets()},
             "imposed_queue": {
                 "oneOf": [
                     of_a_kind("kind", kind, cls) for kind, cls in known.items() if cls in dual

@@ -1,12 +1,16 @@
 """The laws that text can name: kinds of senders and queues, the classes behind them, their powers.
 
-A class is imported when its kind is asked for, so that listing the kinds, and which of them can do
-what, costs nothing.
+A queue can also be named by a preset: a kind with the numbers of a paper, a standard or a kernel. A
+class or a preset is imported when it is asked for, so that listing the names, and which of them can
+do what, costs nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pi2_fluid.errors import QuantityError, show_value, suggest
@@ -19,11 +23,16 @@ if TYPE_CHECKING:
 __all__ = [
     "AQMS",
     "DESIGNED",
+    "PRESETS",
     "SENDERS",
     "Entry",
+    "Preset",
     "aqm_class",
+    "keys_of_preset",
     "kind_of",
     "laws_of_tc",
+    "make_aqm",
+    "queues_with",
     "sender_class",
 ]
 
@@ -39,6 +48,15 @@ class Entry(NamedTuple):
     """Whether gains can be designed for it: of senders, against it."""
     tc: tuple[str, ...] = ()
     """What tc calls the queues that run it, the one to ask for first."""
+
+
+class Preset(NamedTuple):
+    """Where the function is that makes a queue with the numbers of somebody."""
+
+    place: str
+    """As "module:function"."""
+    kind: str
+    """Of the queue."""
 
 
 _LAWS: Final = "pi2_fluid.laws"
@@ -70,6 +88,19 @@ AQMS: Final = {
     "avq": Entry(f"{_LAWS}.aqms.avq:Avq"),
     "taildrop": Entry(f"{_LAWS}.aqms.taildrop:TailDrop"),
     "qdisc": Entry(f"{_LAWS}.aqms.qdisc:Qdisc"),
+}
+#: Queues as published or deployed, by the name of their preset.
+PRESETS: Final = {
+    name: Preset(f"{_LAWS}.presets:{name}", kind)
+    for name, kind in (
+        ("pi2_paper", "pi2"),
+        ("rfc8033", "pie"),
+        ("linux_pie", "pie"),
+        ("docsis_pie", "pie"),
+        ("linux_dualpi2", "dualpi2"),
+        ("rfc9332", "dualpi2"),
+        ("tc_max_rtt", "dualpi2"),
+    )
 }
 #: Queues that can be designed, by their kinds and by what tc calls them.
 DESIGNED: Final = tuple(
@@ -108,9 +139,78 @@ def sender_class(kind: object, name: str = "sender") -> type[Sender]:
 
 
 def aqm_class(kind: object, name: str = "kind") -> type[Aqm]:
-    """Return the class of queues of a kind, one of `AQMS`; otherwise as `sender_class`."""
-    cls: type[Aqm] = _load(kind, AQMS, name)
+    """Return the class of queues of a kind, one of `AQMS`, or of a preset, one of `PRESETS`.
+
+    Raises
+    ------
+    QuantityError
+        As `sender_class`.
+    """
+    _require_known(kind, (*AQMS, *PRESETS), name)
+    assert isinstance(kind, str)
+    cls: type[Aqm] = _load(PRESETS[kind].kind if kind in PRESETS else kind, AQMS, name)
     return cls
+
+
+def make_aqm(name: str, numbers: Mapping[str, Any] | None = None) -> Aqm:
+    """Return the queue of a kind or of a preset, with other numbers where some are given.
+
+    Parameters
+    ----------
+    name : str
+        One of `AQMS` or `PRESETS`.
+    numbers : mapping, optional
+        Fields of its class, and parameters of the preset.
+
+    Raises
+    ------
+    QuantityError
+        If there is no such queue, or a number is missing that the preset has no default for.
+    QuantityError, DomainError
+        As the class.
+
+    Examples
+    --------
+    >>> queue = make_aqm("docsis_pie", {"target": "15ms"})
+    >>> queue.target, queue.alpha, queue.gain_table
+    (0.015, 0.25, 'rfc8034')
+    >>> round(make_aqm("rfc9332", {"max_rtt": "50ms"}).beta, 9)
+    6.0
+    """
+    given = dict(numbers or {})
+    if name not in PRESETS:
+        return aqm_class(name)(**given)
+    preset: Callable[..., Aqm] = _load(name, PRESETS, "preset")
+    own = signature(preset).parameters
+    for word, parameter in own.items():
+        if parameter.default is parameter.empty and word not in given:
+            raise QuantityError(f'{word} is missing for {name}: give it, as {word} = "100ms".')
+    law = preset(**{word: given.pop(word) for word in own if word in given})
+    return replace(law, **given)
+
+
+def keys_of_preset(name: str) -> tuple[str, ...]:
+    """Return the parameters of a preset, none of a kind.
+
+    Examples
+    --------
+    >>> keys_of_preset("tc_max_rtt"), keys_of_preset("pie")
+    (('max_rtt',), ())
+    """
+    return tuple(signature(_load(name, PRESETS, "preset")).parameters) if name in PRESETS else ()
+
+
+def queues_with(power: str) -> tuple[str, ...]:
+    """Return the names of queues, of kinds and of presets, that have a "loop", or a "design".
+
+    Examples
+    --------
+    >>> queues_with("loop")[:6]
+    ('pi', 'pie', 'pi2', 'coupled', 'dualpi2', 'pi2_paper')
+    """
+    return tuple(name for name, entry in AQMS.items() if getattr(entry, power)) + tuple(
+        name for name, preset in PRESETS.items() if getattr(AQMS[preset.kind], power)
+    )
 
 
 def kind_of(law: Sender | Aqm) -> str | None:
@@ -136,9 +236,13 @@ def laws_of_tc(name: str) -> tuple[type[PiFamily], ...]:
     return tuple(_load(kind, AQMS, "kind") for kind, entry in AQMS.items() if name in entry.tc)
 
 
-def _load(kind: Any, kinds: dict[str, Entry], name: str) -> Any:
+def _load(kind: Any, kinds: Mapping[str, Entry | Preset], name: str) -> Any:
+    _require_known(kind, kinds, name)
+    module, _, attribute = kinds[kind].place.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _require_known(kind: object, known: Collection[str], name: str) -> None:
     # A list, which TOML may hold here, cannot be looked up.
-    if not isinstance(kind, str) or kind not in kinds:
-        raise QuantityError(f"{name} = {show_value(kind)} is unknown: give {suggest(kind, kinds)}.")
-    module, _, cls = kinds[kind].place.partition(":")
-    return getattr(import_module(module), cls)
+    if not isinstance(kind, str) or kind not in known:
+        raise QuantityError(f"{name} = {show_value(kind)} is unknown: give {suggest(kind, known)}.")

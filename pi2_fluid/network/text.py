@@ -23,7 +23,15 @@ from pi2_fluid.errors import (
     suggest,
 )
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.registry import AQMS, SENDERS, Entry, aqm_class, sender_class
+from pi2_fluid.laws.registry import (
+    AQMS,
+    PRESETS,
+    SENDERS,
+    aqm_class,
+    keys_of_preset,
+    make_aqm,
+    sender_class,
+)
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
@@ -274,13 +282,20 @@ def parse_toml(text: object) -> dict[str, Any]:
 def _read_aqm(name: str, keys: dict[str, Any]) -> Aqm:
     """Make a queue of its table, and those that it consists of of theirs."""
     place = f"[{name}]"
-    kind = _kind(keys, "kind", place, AQMS)
+    kind = _kind(keys, "kind", place, (*AQMS, *PRESETS))
     with located(place):
         cls = aqm_class(kind)
     for key in keys_of(cls):
         if isinstance(keys.get(key), dict):
             keys[key] = _read_aqm(f"{name}.{key}", dict(keys[key]))
-    return _build(cls, place, keys, f" for kind = {kind!r}")
+    of = f" for kind = {kind!r}"
+    if kind not in PRESETS:
+        return _build(cls, place, keys, of)
+    known = keys_of(cls)
+    check_keys(keys, [*keys_of_preset(kind), *known], place, of)
+    check_values({key: keys[key] for key in keys if key in known}, place, known)
+    with located(place, cls.__name__):
+        return make_aqm(kind, keys)
 
 
 def _read_sender(keys: dict[str, Any]) -> Sender:
@@ -387,7 +402,7 @@ def tables_of(data: dict[str, Any], name: str) -> list[tuple[int, dict[str, Any]
     return list(enumerate(tables, 1))
 
 
-def _kind(keys: dict[str, Any], key: str, place: str, kinds: Mapping[str, Entry]) -> Any:
+def _kind(keys: dict[str, Any], key: str, place: str, kinds: Collection[str]) -> Any:
     if key not in keys:
         raise ScenarioError(f"{place} {key} is missing: give {suggest('', kinds)}.")
     return keys.pop(key)

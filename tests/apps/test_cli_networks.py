@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -36,11 +37,15 @@ def two_links() -> pf.Network:
 
 def test_margins_of_a_network_are_those_of_its_loop(file, capsys) -> None:
     found = answered(capsys, ["margins", file, "--rtt-terms", "exact", "--json"])
-    loop = pf.Loop(two_links(), rtt_terms="exact")
+    loop = pf.Loop(two_links(), rtt_terms="exact", update="sampled")
     assert found["bottlenecks"] == ["a", "b"]
     assert found["uniform"] is True
-    assert found["gain_margin_db"] == loop.margins().gain_margin_db
-    assert found["modulus_margin"] == loop.margins().sigma_min
+    assert found["margins"]["gain_margin_db"] == loop.margins().gain_margin_db
+    assert found["margins"]["modulus_margin"] == loop.margins().sigma_min
+    assert (found["ack_margins"], found["verdict"]) == (None, "stable")
+    assert found["why_no_acks"] == (
+        "the ack clock and bunch are of one queue only, not of 'a', 'b'."
+    )
     assert found["each"]["a"]["phase_margin_deg"] == loop.close("b").margins().phase_margin_deg
     assert [one["name"] for one in found["classes"]] == list(two_links().class_names)
     assert found["classes"][0]["rtt"] == pytest.approx(0.12)
@@ -48,9 +53,11 @@ def test_margins_of_a_network_are_those_of_its_loop(file, capsys) -> None:
 
 def test_margins_of_a_network_as_text(file, capsys) -> None:
     out = " ".join(printed(capsys, ["margins", file]).split())
-    assert "bottlenecks a (Pi2), b (Pi2); without signals: c" in out
-    assert "uniform: of all links scaled" in out
-    assert "verdict stable in the continuous model" in out
+    assert out.startswith("STABLE: gain margin ")
+    assert "bottlenecks a (Pi2), b (Pi2) no signals at c" in out
+    assert "These margins change all queues together. One queue alone may change by: a " in out
+    assert "verdict stable" in out
+    assert "Model: sampled" in out
 
 
 def test_margins_of_a_virtual_queue_say_that_packets_decide(tmp_path, capsys) -> None:
@@ -59,7 +66,7 @@ def test_margins_of_a_virtual_queue_say_that_packets_decide(tmp_path, capsys) ->
     path = tmp_path / "avq.toml"
     network.save(path)
     out = " ".join(printed(capsys, ["margins", str(path)]).split())
-    assert "verdict stable in the continuous model caution: the fluid of Avq has no noise" in out
+    assert "verdict stable caution: the fluid of Avq has no noise" in out
     assert "packets decide" in out
     assert answered(capsys, ["margins", str(path), "--json"])["caution"] == pf.Avq.caution
 
@@ -69,7 +76,7 @@ def test_margins_of_a_scenario_are_those_of_its_queue(capsys) -> None:
     found = answered(capsys, words)
     network = pf.named_scenario("pi2_fig11a_pi2").network
     loop = pf.Loop(network, update="sampled", clock="acks")
-    assert found["phase_margin_deg"] == loop.margins().phase_margin_deg
+    assert found["ack_margins"]["phase_margin_deg"] == loop.margins().phase_margin_deg
     assert not found["uniform"]
     assert not found["each"]
 
@@ -84,9 +91,11 @@ def test_the_only_bottleneck_is_named_and_who_crosses_it(tmp_path, capsys) -> No
     found = answered(capsys, ["margins", str(path), "--json"])
     assert found["bottlenecks"] == ["b"]
     assert [(one["name"], round(one["rtt"], 9)) for one in found["classes"]] == [("reno", 0.1)]
-    alone = pf.Loop(pf.Network(nodes[1], pf.Flows(pf.Reno(), 6, "80ms")))
-    assert found["gain_margin_db"] == alone.margins().gain_margin_db
-    assert "bottleneck b (Pi2); without signals: a" in printed(capsys, ["margins", str(path)])
+    alone = pf.Loop(pf.Network(nodes[1], pf.Flows(pf.Reno(), 6, "80ms")), update="sampled")
+    assert found["margins"]["gain_margin_db"] == alone.margins().gain_margin_db
+    assert re.search(
+        r"bottleneck +b \(Pi2\) +\nno signals at +a", printed(capsys, ["margins", str(path)])
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,6 +106,7 @@ def test_the_only_bottleneck_is_named_and_who_crosses_it(tmp_path, capsys) -> No
         ["--sender", "reno"],
         ["--aqm", "pi2"],
         ["--alpha", "1"],
+        ["--flows", "3"],
     ],
 )
 def test_what_a_scenario_has_is_not_given_beside_it(file, capsys, option) -> None:

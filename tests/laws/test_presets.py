@@ -9,6 +9,7 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+from pi2_fluid.laws.registry import PRESETS, aqm_class, make_aqm
 
 # alpha, beta (Hz), target, update interval (s)
 NUMBERS = [
@@ -47,6 +48,25 @@ def test_numbers(preset, kind, values):
 def test_all_are_listed():
     names = {preset.__name__ for preset, *_ in NUMBERS} | {"tc_max_rtt"}
     assert set(pf.presets.__all__) == names
+
+
+def test_the_registry_names_each_with_its_kind():
+    assert set(PRESETS) == set(pf.presets.__all__)
+    for name, preset in PRESETS.items():
+        numbers = {"max_rtt": "100ms"} if name == "tc_max_rtt" else {}
+        queue = make_aqm(name, numbers)
+        assert queue == getattr(pf.presets, name)(**numbers)
+        assert type(queue) is aqm_class(preset.kind) is aqm_class(name)
+
+
+def test_a_preset_with_other_numbers_keeps_the_rest():
+    queue = make_aqm("docsis_pie", {"target": "15ms"})
+    assert queue == dataclasses.replace(pf.presets.docsis_pie(), target=0.015)
+    assert make_aqm("rfc9332", {"max_rtt": "50ms", "k": 3}).alpha == pytest.approx(0.6)
+    with pytest.raises(pf.QuantityError, match="max_rtt is missing for tc_max_rtt"):
+        make_aqm("tc_max_rtt")
+    with pytest.raises(pf.QuantityError, match="'docsis' is unknown: give 'docsis_pie'"):
+        make_aqm("docsis")
 
 
 def test_tables_and_coupling():

@@ -74,6 +74,27 @@ SCENARIO = pf.Scenario(
 )
 
 
+class TestPresets:
+    """A preset is a kind with numbers, which the table may change."""
+
+    def test_is_its_queue(self):
+        text = TEXT.replace('kind = "pi2"', 'kind = "docsis_pie"')
+        text = text.replace('update_interval = "32ms"\n', "").replace("beta = 3.125\n", "")
+        read = pf.Scenario.from_toml(text).aqm
+        assert read == dataclasses.replace(
+            pf.presets.docsis_pie(), alpha=0.3125, target=pf.Pi2().target
+        )
+
+    def test_takes_what_it_is_made_of(self):
+        table = 'kind = "rfc9332"\nmax_rtt = "50ms"\n'
+        text = re.sub(r'kind = "pi2"\n(?:[abtu].*\n)+', table, TEXT)
+        assert pf.Scenario.from_toml(text).aqm == pf.presets.rfc9332("50ms")
+        with refused(pf.QuantityError, "[aqm] max_rtt is missing for tc_max_rtt"):
+            pf.Scenario.from_toml(text.replace(table, 'kind = "tc_max_rtt"\n'))
+        with refused(pf.ScenarioError, "[aqm] table is unknown for kind = 'rfc9332'"):
+            pf.Scenario.from_toml(text.replace(table, 'kind = "rfc9332"\ntable = "none"\n'))
+
+
 class TestKinds:
     @pytest.mark.parametrize(
         ("kind", "cls"),
@@ -244,7 +265,12 @@ BAD: dict[str, tuple[str, str, type, str]] = {
         Q,
         "[aqm] kind = 'pi3' is unknown: give 'pi' or 'pie' or 'pi2'.",
     ),
-    "kind-upper": ('"pi2"', '"DualPI2"', Q, "[aqm] kind = 'DualPI2' is unknown: give 'dualpi2'."),
+    "kind-upper": (
+        '"pi2"',
+        '"DualPI2"',
+        Q,
+        "[aqm] kind = 'DualPI2' is unknown: give 'dualpi2' or 'linux_dualpi2'.",
+    ),
     "kind-list": ('"pi2"', '["pi2"]', Q, "[aqm] kind = ['pi2'] is unknown: give one of"),
     "sender-close": (
         'sender = "cbr"',

@@ -2,38 +2,52 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.declaring import JUDGE, Command
-from pi2_fluid.apps.cli.margin_tables import margin_table, said_of
+from pi2_fluid.apps.cli.margin_tables import BothClocks, find_margins, print_margins
 from pi2_fluid.apps.cli.network_margins import margins_of_network
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json
-from pi2_fluid.apps.cli.parameters import USUAL, declared, kinds_with, owners
-from pi2_fluid.errors import (
-    AssumptionWarning,
-    DomainError,
-    QuantityError,
-    SolverError,
-    UnsupportedError,
-)
-from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
+from pi2_fluid.apps.cli.parameters import USUAL, declared, kinds_with
+from pi2_fluid.apps.cli.queues import NAMES_IN_HELP, read_aqm
+from pi2_fluid.apps.cli.requiring import Require, code_of, read_required, to_dict
+from pi2_fluid.apps.cli.wording import in_words_of_shell
+from pi2_fluid.errors import QuantityError
+from pi2_fluid.laws.registry import AQMS, SENDERS, sender_class
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.laws.sender import Sender
+    from pi2_fluid.loop import Loop
 
 __all__ = ["COMMANDS", "margins"]
 
 _SENDERS: Final = kinds_with("loop", SENDERS)
 _AQMS: Final = kinds_with("loop", AQMS)
-_BOTH: Final = ("gain_margin_db", "phase_margin_deg", "verdict")  # said of both clocks
+#: Options that say which flows share which link; and those that say a load by itself.
+_LINK: Final = ("flows", "rate", "path")
+_LOAD: Final = ("rtt", "p", "p_prime")
+_DIMENSIONS: Final = {"flows": "number", "rate": "rate", "path": "time"}
+#: What Python calls arguments of `Loop` and `Flows` -> what the shell does.
+_OPTIONS: Final = {
+    "flows": "--flows",
+    "rate": "--rate",
+    "path": "--path",
+    "capacity": "--rate",
+    "base_rtt": "--path",
+    "update": "--update",
+    "clock": "--clock",
+    "bunch": "--bunch",
+    "rtt_terms": "--rtt-terms",
+    "p_prime": "--p-prime",
+    "rtt": "--rtt",
+}
 
 
 def margins(
@@ -42,18 +56,37 @@ def margins(
         str | None,
         typer.Argument(
             metavar="[FILE | NAME | -]",
-            help="A scenario or a network as TOML, or the name of a scenario: its flows and queues"
-            " in place of --sender, --aqm, --rtt and what is theirs.",
+            help="Instead of flows and a queue: a scenario or a network as TOML, or the name of a"
+            " scenario.",
         ),
     ] = None,
+    flows: Annotated[
+        str | None,
+        option("NUMBER", "How many flows share the link: 10.", "Flows and link"),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        option("RATE", "The rate of the link: 20Mbit/s.", "Flows and link"),
+    ] = None,
+    path: Annotated[
+        str | None,
+        option("TIME", "Round-trip time of the path, without queue: 40ms.", "Flows and link"),
+    ] = None,
+    sender: Annotated[
+        str,
+        option("NAME", "Who sends: " + ", ".join(_SENDERS) + ".", "Flows and link"),
+    ] = "reno",
     rtt: Annotated[
         str | None,
-        option("TIME", "Round-trip time, queue included, with its unit: 100ms. Required.", "Load"),
+        option("TIME", "Round-trip time with the queue: 100ms.", "Instead, a load"),
     ] = None,
     p: Annotated[
         str | None,
         option(
-            "NUMBER", "Probability that a packet is dropped or marked, in (0, 1].", "Load", "--p"
+            "NUMBER",
+            "Probability that a packet is dropped or marked, in (0, 1].",
+            "Instead, a load",
+            "--p",
         ),
     ] = None,
     p_prime: Annotated[
@@ -62,19 +95,14 @@ def margins(
             "NUMBER",
             declared(
                 "",
-                "Instead of --p its linear form, in (0, 1]: sqrt(p) for {classic}, p for"
-                " {scalable}.",
+                "Or its linear form p', in (0, 1]: sqrt(p) for {classic}; p itself for {scalable}.",
             ),
-            "Load",
+            "Instead, a load",
         ),
     ] = None,
-    sender: Annotated[
-        str,
-        option("NAME", "Who sends: " + ", ".join(_SENDERS) + ".", "Load"),
-    ] = "reno",
     aqm: Annotated[
         str,
-        option("NAME", "Which queue: " + ", ".join(_AQMS) + ".", "Queue"),
+        option("NAME", f"Which queue: {', '.join(_AQMS)}; {NAMES_IN_HELP}.", "Queue"),
     ] = USUAL,
     alpha: Annotated[
         str | None,
@@ -133,39 +161,42 @@ def margins(
         ),
     ] = None,
     update: Annotated[
-        str,
+        str | None,
         option(
             "NAME",
-            "continuous as in the papers, delayed by half an update interval, or exactly sampled.",
+            "sampled: the queue updates every T, as in a kernel; delayed: T taken as a delay of"
+            " T/2; or continuous: no T, as in the papers. Default sampled, for laws without T"
+            " continuous.",
             "Model",
         ),
-    ] = "continuous",
+    ] = None,
     rtt_terms: Annotated[
         str,
         option(
             "NAME",
-            "frozen: constant round-trip time in the window law, as in the papers; or exact.",
+            "frozen: constant round-trip times in the window law, as in the papers; or exact.",
             "Model",
         ),
     ] = "frozen",
     clock: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="rate: senders send a window per round-trip time, as in the papers; or acks: a"
-            " packet per acknowledgement, as real senders that do not pace.",
-            rich_help_panel="Model",
+        str | None,
+        option(
+            "NAME",
+            "rate: senders pace their packets, as in the papers; or acks: they send when an"
+            " acknowledgement arrives. Default both.",
+            "Model",
         ),
-    ] = "rate",
+    ] = None,
     bunch: Annotated[
         str,
-        typer.Option(
-            metavar="NUMBER",
-            help="Only with --clock acks: from 0, packets of a window are spread over a round trip,"
-            " to 1, they travel in one burst.",
-            rich_help_panel="Model",
+        option(
+            "NUMBER",
+            "By acknowledgements: 0, the packets of a window are spread over a round trip; to 1,"
+            " they travel in one burst.",
+            "Model",
         ),
     ] = "0",
+    require: Require = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Say how far a queue is from oscillating: gain and phase margin."""
@@ -177,58 +208,111 @@ def margins(
         "table": table,
         "k": k,
     }
-    model: dict[str, Any] = {"update": update, "rtt_terms": rtt_terms, "clock": clock}
+    required = read_required(require)
     from pi2_fluid.units import validate_number
 
-    bunched = validate_number(bunch, "number", "bunch", high=1.0, closed=True)
-    if scenario is not None:
-        _require_none(context, scenario, ("rtt", "p", "p_prime", "sender", "aqm", *given))
-        verdict = margins_of_network(scenario, model | {"bunch": bunched}, as_json=as_json)
-        raise typer.Exit(codes.OF_VERDICT[verdict])
-    _require_known("sender", sender, _SENDERS)
-    who, queue = sender_class(sender)(), _build_queue(aqm, given)
-    if rtt is None:
+    bunched = float(validate_number(bunch, "number", "bunch", high=1.0, closed=True))
+    model: dict[str, Any] = {"update": update, "clock": clock, "bunch": bunched}
+    with in_words_of_shell(_OPTIONS):
+        if scenario is not None:
+            _require_none(context, scenario, (*_LINK, *_LOAD, "sender", "aqm", *given))
+            found = margins_of_network(scenario, model, rtt_terms, required, as_json=as_json)
+        else:
+            who, queue = _read_sender(sender), _build_queue(aqm, given)
+            places = {"flows": flows, "rate": rate, "path": path, "rtt": rtt, "p": p}
+            place = _read_place(places | {"p_prime": p_prime})
+            make = partial(_loop, who, queue, place, rtt_terms=rtt_terms)
+            found = find_margins(make, **model)
+            names = {"sender": sender, "aqm": aqm}
+            own = {name: getattr(queue, name, None) for name in given}
+            if as_json:
+                inputs = names | own | _inputs(found, place, rtt_terms, bunched)
+                asked = {"required": to_dict(found.least.gain_margin_db, required)}
+                print_json({"inputs": inputs, **found.to_dict(), **asked})
+            else:
+                of = _describe(found, names, own, place)
+                print_margins(make_console(), found, of, required)
+    raise typer.Exit(code_of(found.verdict, found.least.gain_margin_db, required))
+
+
+def _read_place(given: Mapping[str, str | None]) -> dict[str, str]:
+    """Return which flows share which link, or at which load they are; refuse both, and parts."""
+    from pi2_fluid.units import validate_number
+
+    place = {name: value for name, value in given.items() if value is not None}
+    link, load = ([name for name in names if name in place] for names in (_LINK, _LOAD))
+    if link and load:
+        raise QuantityError(
+            f"{_shown(link[0])} and {_shown(load[0])} are both given: give --flows, --rate and"
+            " --path, or --rtt and one of --p and --p-prime."
+        )
+    if not load:
+        missing = [_shown(name) for name in _LINK if name not in place]
+        if missing:
+            raise QuantityError(
+                f"{' and '.join(missing)} missing: give all three of --flows, --rate and --path, as"
+                " --flows 10 --rate 20Mbit/s --path 40ms; or --rtt and one of --p and --p-prime; or"
+                " a file."
+            )
+        for name, dimension in _DIMENSIONS.items():
+            validate_number(place[name], dimension, name, closed=name == "path")
+        return place
+    if "rtt" not in place:
         raise QuantityError("--rtt is missing: give the round-trip time, e.g. --rtt 100ms.")
-    if (p is None) == (p_prime is None):
+    if ("p" in place) == ("p_prime" in place):
         raise QuantityError(
             "the load is exactly one of --p and --p-prime: give e.g. --p-prime 0.1."
         )
+    return place
 
+
+def _shown(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _loop(
+    who: Sender,
+    queue: Aqm,
+    place: Mapping[str, str],
+    *,
+    rtt_terms: str,
+    update: str,
+    clock: str,
+    bunch: float,
+) -> Loop:
+    """Return the loop of flows on a link, or at a load."""
     from pi2_fluid.loop.transfer import Loop
+    from pi2_fluid.network.flows import Flows
 
-    loop = Loop(who, queue, rtt=rtt, p=p, p_prime=p_prime, bunch=bunched, **model)
-    point, result = loop.operating_point, loop.margins()
-    inputs = {
-        "sender": sender,
-        "aqm": aqm,
-        **{name: getattr(queue, name, None) for name in given},
-        "rtt": point.rtt,
-        "p": point.p,
-        "p_prime": point.p_prime,
-        **model,
-        "bunch": loop.bunch,
+    model: dict[str, Any] = {"update": update, "clock": clock, "bunch": bunch}
+    if "rate" not in place:
+        return Loop(who, queue, **place, rtt_terms=rtt_terms, **model)
+    several = Flows(who, place["flows"], place["path"])
+    return Loop(several, queue, capacity=place["rate"], rtt_terms=rtt_terms, **model)
+
+
+def _point(found: BothClocks) -> dict[str, float]:
+    """Return the operating point of the only class."""
+    point = found.first.operating_point
+    values = {name: getattr(point, name) for name in ("rtt", "p", "p_prime", "window")}
+    return {
+        name: float(value[0] if isinstance(value, tuple) else value)
+        for name, value in values.items()
     }
-    values = said_of(result)
-    other = _by_the_other_clock(who, queue, {"rtt": rtt, "p": p, "p_prime": p_prime, **model})
-    if as_json:
-        print_json({"inputs": inputs, **values, "other_clock": other})
-    else:
-        _print_margins(inputs, values, other)
-    raise typer.Exit(codes.OF_VERDICT[str(result.verdict)])
 
 
-def _by_the_other_clock(who: Sender, queue: Aqm, where: dict[str, Any]) -> dict[str, Any]:
-    """Return what the loop has by the other clock, or why there is no such loop."""
-    from pi2_fluid.loop.transfer import Loop
+def _inputs(
+    found: BothClocks, place: Mapping[str, str], rtt_terms: str, bunch: float
+) -> dict[str, Any]:
+    """Return what JSON says of the load and of the model (SI)."""
+    from pi2_fluid.units import validate_number
 
-    clock = "acks" if where["clock"] == "rate" else "rate"
-    # What is assumed was said of the loop that was asked for.
-    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
-        try:
-            found = Loop(who, queue, **(where | {"clock": clock})).margins()
-        except (DomainError, SolverError, UnsupportedError) as error:
-            return {"clock": clock, **dict.fromkeys(_BOTH), "why_not": str(error)}
-    return {"clock": clock, **{name: getattr(found, name) for name in _BOTH}, "why_not": None}
+    link: dict[str, float | None] = dict.fromkeys(_DIMENSIONS)
+    for name, dimension in _DIMENSIONS.items():
+        if name in place:
+            link[name] = validate_number(place[name], dimension, name, closed=True)
+    model = {"update": found.first.update, "rtt_terms": rtt_terms, "clocks": list(found.loops)}
+    return link | _point(found) | model | {"bunch": bunch}
 
 
 def _require_none(context: typer.Context, scenario: str, names: Iterable[str]) -> None:
@@ -237,55 +321,55 @@ def _require_none(context: typer.Context, scenario: str, names: Iterable[str]) -
         source = context.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
             raise QuantityError(
-                f"--{name.replace('_', '-')} is given beside {scenario}, which has its own: leave"
-                " one of them out."
+                f"{_shown(name)} is given beside {scenario}, which has its own: leave one of them"
+                " out."
             )
 
 
-def _require_known(option: str, name: str, known: tuple[str, ...]) -> None:
-    if name not in known:
-        raise QuantityError(f"--{option} {name!r} is unknown: give one of {', '.join(known)}.")
+def _read_sender(name: str) -> Sender:
+    if name not in _SENDERS:
+        raise QuantityError(f"--sender {name!r} is unknown: give one of {', '.join(_SENDERS)}.")
+    return sender_class(name)()
 
 
 def _build_queue(name: str, given: Mapping[str, str | None]) -> Aqm:
-    _require_known("aqm", name, _AQMS)
-    cls = aqm_class(name)
-    has = {field.name for field in fields(cls)}
-    chosen = {key: value for key, value in given.items() if value is not None}
-    for key in chosen:
-        if key not in has:
-            owner = owners(key, _AQMS)[0]
-            raise QuantityError(
-                f"--{key} does not apply to --aqm {name}: leave it out, or use --aqm {owner}."
-            )
-    made: Any = cls(**chosen)
-    if "table" in has:
+    made: Any = read_aqm(name, {key: text for key, text in given.items() if text is not None})
+    if "table" in {field.name for field in fields(made)}:
         made = replace(made, table=made.gain_table)  # by its name, so that it is shown
     law: Aqm = made
     return law
 
 
-def _print_margins(
-    inputs: Mapping[str, Any], values: Mapping[str, Any], other: Mapping[str, Any]
-) -> None:
-    console = make_console()
-    queue = [f"alpha {inputs['alpha']:g} Hz", f"beta {inputs['beta']:g} Hz"]
-    queue += [f"{name} {inputs[name]}" for name in ("table", "k") if inputs[name] is not None]
-    queue += [f"T {1e3 * inputs['update_interval']:.6g} ms"]
-    clock = "" if inputs["clock"] == "rate" else f", clock of acks, bunch {inputs['bunch']:g}"
-    console.print(f"{inputs['sender']} under {inputs['aqm']}: {', '.join(queue)}")
-    console.print(
-        f"rtt {1e3 * inputs['rtt']:.6g} ms, p {inputs['p']:.6g}, p' {inputs['p_prime']:.6g};"
-        f" {inputs['update']}, rtt terms {inputs['rtt_terms']}{clock}\n"
-    )
-    table = margin_table(values, inputs["update"], "|1 + L|")
-    name = "by acks" if other["clock"] == "acks" else "by rates"
-    if other["why_not"] is None:
-        margins = f"dB, {other['phase_margin_deg']:.4g} deg: {other['verdict']}"
-        table.add_row(name, f"{other['gain_margin_db']:.4g}", margins)
-    console.print(table)
-    if other["why_not"] is not None:
-        console.print(f"{name}: {other['why_not']}")
+def _describe(
+    found: BothClocks, names: Mapping[str, str], own: Mapping[str, Any], place: Mapping[str, str]
+) -> dict[str, str]:
+    """Return rows that say who sends, through which queue, and at which load."""
+    at, who = _point(found), names["sender"]
+    queue = [f"alpha {own['alpha']:g} Hz", f"beta {own['beta']:g} Hz"]
+    queue += [f"T {1e3 * own['update_interval']:.6g} ms", f"target {1e3 * own['target']:.6g} ms"]
+    queue += [f"{name} {own[name]}" for name in ("table", "k") if own[name] is not None]
+    rtt, signalled = f"{1e3 * at['rtt']:.6g} ms", f"{100 * at['p']:.3g} % of the packets"
+    if "rate" in place:
+        flows = f"{place['flows']} {who} on {place['rate']}, path {place['path']}"
+        load = f"p {at['p']:.3g}, p' {at['p_prime']:.3g}: {signalled} are dropped or marked"
+    else:
+        flows = f"{who}, round-trip time {rtt} with the queue"
+        squared = sender_class(who).signal == "classic"
+        both = {
+            "p": f"p' {at['p_prime']:.3g}, " + ("its square root" if squared else "the same"),
+            "p_prime": f"p {at['p']:.3g}, " + ("its square" if squared else "the same"),
+        }
+        name = "p" if "p" in place else "p_prime"
+        sign = name.replace("_prime", "'")
+        load = f"{_shown(name)} {place[name]} is {sign} ({both[name]}): {signalled} are dropped"
+        load += " or marked"
+    return {
+        "flows": flows,
+        "queue": f"{names['aqm']}: {', '.join(queue)}",
+        "load": load,
+        "": f"windows of {at['window']:.4g} segments"
+        + (f", round-trip time {rtt} with the queue" if "rate" in place else ""),
+    }
 
 
 COMMANDS: tuple[Command, ...] = (
@@ -293,29 +377,26 @@ COMMANDS: tuple[Command, ...] = (
         margins,
         panel=JUDGE,
         examples=(
-            "pi2-fluid margins --rtt 100ms --p-prime 0.1",
-            "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled",
-            "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled --clock acks",
-            "pi2-fluid margins network.toml --update sampled",
+            "pi2-fluid margins --flows 10 --rate 20Mbit/s --path 40ms",
+            "pi2-fluid margins --flows 4 --rate 20Mbit/s --path 30ms --aqm docsis_pie",
+            "pi2-fluid margins --flows 4 --rate 20Mbit/s --path 80ms --require 6dB",
+            "pi2-fluid margins network.toml",
+            "pi2-fluid margins --rtt 100ms --p-prime 0.1 --update continuous --clock rate",
             "pi2-fluid margins --aqm pie --update-interval 32ms --rtt 100ms --p 0.01 --json",
         ),
         json={
-            "inputs": "what was asked, SI units",
-            "gain_margin_db": "dB",
-            "lower_gain_margin_db": "dB that the gain may fall by; of an unstable loop, must rise"
-            " by",
-            "phase_margin_deg": "degrees",
-            "gain_crossover": "rad/s",
-            "phase_crossover": "rad/s",
-            "oscillation_period": "s, 2 pi over phase_crossover",
-            "delay_margin": "s",
-            "modulus_margin": "smallest |1 + L|",
-            "verdict": "stable, unstable or undecided",
-            "remark": "on the gain, mostly nothing",
-            "other_clock": "of one loop: the clock that was not asked for: clock, gain_margin_db,"
-            " phase_margin_deg and verdict, null if there is no such loop, and why_not",
+            "inputs": "what was asked, SI units; p, p', the window and the model that was used",
+            "verdict": "stable, unstable or undecided: the worse of both clocks",
+            "least": "the smaller gain margin (dB) and phase margin (deg), and the clock of each",
+            "margins": "by rates: gain_margin_db; lower_gain_margin_db, what the gain may fall by,"
+            " or of an unstable loop must rise by; phase_margin_deg; gain_crossover and"
+            " phase_crossover, rad/s; oscillation_period, s, 2 pi over the latter; delay_margin, s;"
+            " modulus_margin, the smallest |1 + L|; verdict; remark on the gain, mostly nothing",
+            "ack_margins": "the same by acknowledgements; null if there is no such loop",
+            "why_no_acks": "why there is none, or null",
+            "required": "null without --require: gain_margin_db, least_db, and whether it is kept",
             "bottlenecks": "of a scenario or network: nodes that are full",
-            "uniform": "of a scenario or network: what all margins are of",
+            "uniform": "of a scenario or network: whether margins are of all queues together",
             "each": "of a scenario or network: margins of each bottleneck while the others stay as"
             " they are",
             "classes": "of a scenario or network: its classes of flows where they settle",
@@ -323,8 +404,8 @@ COMMANDS: tuple[Command, ...] = (
             " nothing",
         },
         notes=(
-            "The exit code is the verdict by the clock asked for: 0 stable, 1 unstable, 3 "
-            "undecided."
+            "The exit code is 0 if stable by both clocks, 1 if unstable or if less margin is left"
+            " than --require, 3 if undecided."
         ),
     ),
 )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pi2_fluid.apps.cli.margin_tables import margin_table, said_of
+from pi2_fluid.apps.cli.margin_tables import BothClocks, find_margins, print_margins, said_of
 from pi2_fluid.apps.cli.output import make_console, make_grid, print_json
+from pi2_fluid.apps.cli.requiring import to_dict
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -17,15 +19,21 @@ if TYPE_CHECKING:
 __all__ = ["margins_of_network"]
 
 
-def margins_of_network(given: str, model: dict[str, Any], *, as_json: bool) -> str:
-    """Print the margins of the scenario or network in a file, or of that name; return the verdict.
+def margins_of_network(
+    given: str, model: dict[str, Any], rtt_terms: str, required: float | None, *, as_json: bool
+) -> BothClocks:
+    """Print the margins of the scenario or network in a file, or of that name, and return them.
 
     Parameters
     ----------
     given : str
         A file, "-" for standard input, or the name of a scenario.
     model : dict
-        The arguments of `Loop` that say how it is seen.
+        The arguments of `find_margins` that say how it is seen.
+    rtt_terms : str
+        As of `Loop`.
+    required : float or None
+        The gain margin (dB) that there is to be.
     as_json : bool
         Whether to print JSON.
 
@@ -34,19 +42,21 @@ def margins_of_network(given: str, model: dict[str, Any], *, as_json: bool) -> s
     OSError, QuantityError, DomainError, ScenarioError, SolverError, UnsupportedError
         As `find_network`, and as `Loop`.
     """
+    from pi2_fluid.loop.matrix.network_loop import NetworkLoop
     from pi2_fluid.loop.transfer import Loop
     from pi2_fluid.network.catalogue import find_network
 
     network = find_network(given)
-    loop: Loop | NetworkLoop = Loop(network, **model)  # a NetworkLoop of several bottlenecks
-    found = loop.margins()
+    # A NetworkLoop of several bottlenecks.
+    found = find_margins(partial(Loop, network, rtt_terms=rtt_terms), **model)
+    loop = found.first
     each: dict[str, Margins] = {}
-    if isinstance(loop, Loop):
-        links, names = _only(network)
-    else:
+    if isinstance(loop, NetworkLoop):
         links, names = loop.links, network.class_names
         if len(links) > 1:
             each = _each(loop)
+    else:
+        links, names = _only(network)
     point = loop.operating_point
     classes = [
         {"name": name, "rtt": rtt, "p": p, "window": window, "rate": rate}
@@ -54,21 +64,25 @@ def margins_of_network(given: str, model: dict[str, Any], *, as_json: bool) -> s
             names, *map(_numbers, (point.rtt, point.p, point.window, point.rate)), strict=True
         )
     ]
+    first = next(iter(found.margins.values()))
     if as_json:
+        inputs = {"update": loop.update, "rtt_terms": rtt_terms, "clocks": list(found.loops)}
         print_json(
             {
-                "inputs": {"nodes": list(network.node_names), **model},
+                "inputs": {"nodes": list(network.node_names), **inputs, "bunch": model["bunch"]},
                 "bottlenecks": list(links),
-                "uniform": found.uniform,
-                **said_of(found),
-                "caution": found.caution,
+                "uniform": first.uniform,
+                **found.to_dict(),
+                "required": to_dict(found.least.gain_margin_db, required),
+                "caution": first.caution,
                 "each": {name: said_of(margins) for name, margins in each.items()},
                 "classes": classes,
             }
         )
     else:
-        _print(network, links, model, classes, found, each)
-    return str(found.verdict)
+        _print(network, links, classes, found, required)
+        _print_each(each)
+    return found
 
 
 def _only(network: Network) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -98,41 +112,37 @@ def _numbers(values: ArrayLike) -> list[float]:
 def _print(
     network: Network,
     links: tuple[str, ...],
-    model: dict[str, Any],
     classes: list[dict[str, Any]],
-    found: Margins,
-    each: dict[str, Margins],
+    found: BothClocks,
+    required: float | None,
 ) -> None:
-    console = make_console()
     laws = {node.name: type(node.aqm).__name__ for node in network.nodes}
-    shown = ", ".join(f"{name} ({laws[name]})" for name in links)
     idle = [name for name in network.node_names if name not in links]
-    beside = f"; without signals: {', '.join(idle)}" if idle else ""
+    of = {}
     if len(network.nodes) == 1:
-        console.print(f"queue {laws[links[0]]}")
+        of["queue"] = laws[links[0]]
     else:
-        console.print(f"bottleneck{'s' * (len(links) > 1)} {shown}{beside}")
-    clock = "" if model["clock"] == "rate" else f", clock of acks, bunch {model['bunch']:g}"
-    console.print(f"{model['update']}, rtt terms {model['rtt_terms']}{clock}\n")
-    grid = make_grid("left", "right", "right", "right")
-    grid.add_row("class", "rtt [ms]", "p [%]", "window")
+        shown = ", ".join(f"{name} ({laws[name]})" for name in links)
+        of[f"bottleneck{'s' * (len(links) > 1)}"] = shown
+    if idle:
+        of["no signals at"] = ", ".join(idle)
     for one in classes:
-        grid.add_row(
-            one["name"], f"{1e3 * one['rtt']:.4g}", f"{1e2 * one['p']:.4g}", f"{one['window']:.4g}"
+        of[one["name"]] = (
+            f"round-trip time {1e3 * one['rtt']:.4g} ms, p {1e2 * one['p']:.4g} %, windows of"
+            f" {one['window']:.4g} segments"
         )
-    console.print(grid)
-    console.print()
     smallest = "singular value of I + L" if len(links) > 1 else "|1 + L|"
-    console.print(margin_table(said_of(found), found.update, smallest))
-    if found.caution:
-        console.print(f"\ncaution: {found.caution}")
-    if each:
-        console.print("\nuniform: of all links scaled, turned or delayed together. Alone:")
-        alone = make_grid("left", "right", "right")
-        for name, margins in each.items():
-            alone.add_row(
-                name,
-                f"{margins.gain_margin_db:.4g} dB",
-                f"{margins.phase_margin_deg:.4g} deg",
-            )
-        console.print(alone)
+    print_margins(make_console(), found, of, required, smallest)
+
+
+def _print_each(each: dict[str, Margins]) -> None:
+    """Print the margins of each bottleneck while the others stay as they are."""
+    if not each:
+        return
+    console = make_console()
+    console.print("\nThese margins change all queues together. One queue alone may change by:")
+    alone = make_grid("left", "right", "right")
+    for name, margins in each.items():
+        gain, phase = f"{margins.gain_margin_db:.4g} dB", f"{margins.phase_margin_deg:.4g} deg"
+        alone.add_row(name, gain, phase)
+    console.print(alone)

@@ -167,8 +167,8 @@ class NetworkLoop(ControlHints):
                 repr(name) for name, is_full in zip(names, full, strict=True) if is_full
             )
             raise UnsupportedError(
-                f"clock = {clock!r}, bunch = {show_value(bunch)} are of one queue, and here those"
-                f' of {queues} wait: use clock="rate" without bunch.'
+                f'the ack clock and bunch are of one queue only, not of {queues}: use clock="rate"'
+                " without bunch."
             )
         refuse_thinned([flow.sender for flow in network.flows])
         controller = self.operating_point.controller.to_numpy()
