@@ -27,7 +27,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find pi2_fluid/native -type f)
 help:
 	@echo "make figures    the figures of the papers, with their numbers, into figures/"
 	@echo "make gallery    the same with all seeds, into gallery/, and the pages with every verdict: minutes"
-	@echo "make test       tests, docstring examples and notebooks"
+	@echo "make test       tests, docstring examples and notebooks; with CHANGED=1 those beneath which something changed"
 	@echo "make check      format, style, spelling, types, and the tests that are not slow: in a minute"
 	@echo "make test-without-jax   the tests that need no JAX, as where it is not installed"
 	@echo "make lint       format, style, spelling and types"
@@ -60,7 +60,7 @@ gallery: $(VENV)/.installed-dev
 	$(BIN)/python tools/write_claims.py
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 --dist loadgroup tests pi2_fluid
+	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 --dist loadgroup $(if $(CHANGED),--changed) tests pi2_fluid
 
 # What one runs while one works: under a minute on two cores, once mypy has its cache.
 check: lint

@@ -16,6 +16,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import numpy as np
 import pytest
+import unchanged
 
 DATA = Path(__file__).parent / "data"
 
@@ -89,12 +90,50 @@ def pytest_addoption(parser):
         action="store_true",
         help="run as where JAX is not installed, and skip the tests that ask for it",
     )
+    parser.addoption(
+        "--changed",
+        action="store_true",
+        help="leave out most files beneath which nothing changed since all tests were run",
+    )
 
 
 def pytest_configure(config):
     if config.getoption("--without-jax"):
         sys.meta_path.insert(0, NoJax())
         config.option.doctest_ignore_import_errors = True  # modules that are written with JAX
+    if config.getoption("--changed"):
+        config.pluginmanager.register(Unchanged(config))
+
+
+class Unchanged:
+    """Leaves out the files of tests, and the pages tests follow, beneath which nothing changed."""
+
+    def __init__(self, config):
+        worker = getattr(config, "workerinput", None)
+        self.names = set(worker["unchanged"]) if worker else unchanged.unchanged()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node):
+        node.workerinput["unchanged"] = sorted(self.names)  # found once, for all of xdist's
+
+    def pytest_report_header(self):
+        return f"--changed: nothing changed beneath {len(self.names)} files, which are left out"
+
+    def pytest_ignore_collect(self, collection_path):
+        return self.named(collection_path) or None
+
+    def pytest_collection_modifyitems(self, config, items):
+        same = [item for item in items if self.named(getattr(item, "callspec", None))]
+        config.hook.pytest_deselected(items=same)
+        items[:] = [item for item in items if item not in same]
+
+    def named(self, thing):
+        """Say whether this path, or the one a test is given, is that of something unchanged."""
+        path = thing.params.get("path") if hasattr(thing, "params") else thing
+        try:
+            return str(path.relative_to(unchanged.ROOT)) in self.names
+        except (AttributeError, ValueError):
+            return False
 
 
 @pytest.fixture(autouse=True)
