@@ -24,17 +24,16 @@ _PIE: Final[dict[str, Any]] = {
     "arithmetic": "fixed",
 }
 _TIES: Final = (
-    "Round trip, packet time and the step of 1 ms lie on one lattice, so that packets wait for"
-    " exactly 1 ms again and again, and whether they are marked is decided by the test bed's timing"
-    " noise of less than 1 us: with >= instead of > in the comparison, most numbers of the L queue"
-    " change by a third."
+    "Round trip, packet time and the step lie on one lattice: packets often wait for exactly 1 ms."
+    " Timing noise of less than 1 us then decides whether they are marked. With >= instead of > in"
+    " the comparison, most numbers of the L queue change by a third."
 )
 
 _CONTROL_PACKETS: Final = (
-    "The measured mean delays of those that come and go hold 70 to 95 small packets of each group,"
-    " handshakes and what is sent at the end, with mean delays of 90 to 520 ms, of which only the"
-    " SYN is simulated. Weighted by bytes, the delays of the one run whose series are known are"
-    " within 2 % of the simulated ones: 20.6 and 20.8 ms under PI2, 21.8 and 23.5 ms under PIE."
+    "The measured mean delays of flows that come and go contain 70 to 95 small packets of each"
+    " group (handshakes and ends), with mean delays of 90 to 520 ms; only the SYN is simulated."
+    " Weighted by bytes, the delays of the one run whose series are known are within 2 % of the"
+    " simulated ones: 20.6 and 20.8 ms under PI2, 21.8 and 23.5 ms under PIE."
 )
 
 _OTHER_TICKS: Final = "guests have 1000 ticks per second"
@@ -171,16 +170,16 @@ CELLS: Final = (
     _queue("pi2_5", "PI2, 5 Reno", _pi2(), "pi2"),
     _queue(
         "pie_20", "PIE, 20 Reno", _pie(), "20 flows", 20,
-        remark="p lies just below 10 %, where PIE doubles its gains: the kernel is above it a"
-        " little more often than the simulator, as of an independent one. Ten runs of the kernel at"
-        " hand are not: it is those three.",
+        remark="p lies just below 10 %, where PIE doubles its gains. These three runs of the kernel"
+        " are above it a little more often than the simulator; ten runs of the kernel at hand are"
+        " not.",
     ),
     _queue("pi2_20", "PI2, 20 Reno", _pi2(), "20 flows", 20),
     _queue(
         "pie_50", "PIE, 50 Reno", _pie(), "50 flows", 50,
-        remark="The kernel's three runs differ more in timeouts (769, 849, 882) than the"
-        " simulator's twenty; the mean is outside of chance here and in pi2_50. Ten runs of the"
-        " kernel at hand have 781: most of it is those three.",
+        remark="The kernel's three runs scatter more in timeouts (769, 849, 882) than the"
+        " simulator's twenty. Their mean is beyond chance, here and in pi2_50; ten runs of the"
+        " kernel at hand have 781.",
     ),
     _queue(
         "pie_50_hz250", "PIE, 50 Reno, HZ=250", _pie(update_interval="36ms"), "50 flows", 50,
@@ -199,8 +198,8 @@ CELLS: Final = (
     _steps(
         "pie_steps", "PIE, 10:30:50:30:10 Reno", _pie(),
         f"{_CONTROL_PACKETS} The step to 50 flows overshoots a fifth higher than in the kernel's"
-        " three runs, and by 13 % in an independent simulator. Ten runs of the kernel at hand reach"
-        " 251 ms: most of it is those three.",
+        " three runs, and 13 % higher in an independent simulator. Ten runs of the kernel at hand"
+        " reach 251 ms.",
     ),
     _steps("pi2_steps", "PI2, 10:30:50:30:10 Reno", _pi2(), _CONTROL_PACKETS),
     _overload("pie_overload", "PIE, 5 Reno and 12 Mbit/s of UDP", _pie()),
@@ -232,6 +231,6 @@ CELLS: Final = (
 
 #: Measured, but not simulated: name and why.
 SEPARATE: Final = {
-    "PIE under TBF": "the token bucket filter holds a packet that the queue has released already,"
-    " which links here do not",
+    "PIE under TBF": "the token bucket filter holds a packet that has left the queue; links here do"
+    " not",
 }

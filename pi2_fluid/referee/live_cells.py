@@ -52,8 +52,8 @@ LIVE_CELLS: Final = (
     _cell(
         "pi2_udp_5ms", "PI2 5 ms, 12 Mbit/s of UDP alone",
         _pi2("5ms", first="32ms"), _udp(),  # timer and datagrams begin together, as there
-        remark="With the first update 0.1 ms later the mean delay is 5.47 ms: datagrams, packets"
-        " and timer lie on one lattice of 0.4 ms.",
+        remark="Datagrams, packets and timer lie on one lattice of 0.4 ms. With the first update"
+        " 0.1 ms later the mean delay is 5.47 ms.",
     ),
     _cell(
         "pi2_5ms_5", "PI2 5 ms, 5 Reno, 20 ms", _pi2("5ms"), _flows(_RENO, 5, "20ms"),
@@ -69,8 +69,7 @@ LIVE_CELLS: Final = (
     _cell(
         "pi2_5ms_overload", "PI2 5 ms, 5 Reno, 20 ms, and 12 Mbit/s of UDP",
         _pi2("5ms"), _flows(_RENO, 5, "20ms"), _udp(),
-        remark="The mean delay of UDP is between 5.08 and 5.32 ms, as the phases of timer and"
-        " datagrams are chosen.",
+        remark="By the phases of timer and datagrams UDP has a mean delay of 5.08 to 5.32 ms.",
     ),
     _cell("pie_2", "PIE, 2 Reno, 100 ms", _pie(), _flows(_RENO, 2, "100ms"), seconds=100),
     _cell("pie_10", "PIE, 10 Reno, 50 ms", _pie(), _flows(_RENO, 10, "50ms")),
@@ -88,12 +87,12 @@ LIVE_CELLS: Final = (
     ),
     _cell(
         "pie_dctcp", "PIE with ECN, 2 DCTCP, 100 ms", _pie(ecn=True), _flows(_DCTCP, 2, "100ms"),
-        remark="Now and then all is marked for a while: runs differ by more than the means do.",
+        remark="At times PIE marks all: runs differ by more than the means do.",
     ),
     _cell(
         "dual_dctcp", "DualPI2, 2 DCTCP alone, 100 ms",
         pf.DualPi2(arithmetic="fixed"), _flows(_DCTCP, 2, "100ms"),
         remark="A packet takes longer than the step of 1 ms, so that the second of a burst is"
-        " marked, and bursts decide.",
+        " marked.",
     ),
 )  # fmt: skip

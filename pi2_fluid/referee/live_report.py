@@ -52,7 +52,7 @@ def live_summary(found: Sequence[Finding], kernel: LiveKernel, seeds: int) -> st
     parts = [
         verdict,
         f"Left out: {_left_out()}.",
-        f"Beyond |z| = {_FAR:g}, packets and kernel differ by something else than chance:",
+        f"Beyond |z| = {_FAR:g} not chance alone makes packets and kernel differ:",
         _table(far, recorded) if far else "nothing.",
     ]
     return "\n\n".join(parts)

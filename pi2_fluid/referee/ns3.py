@@ -18,14 +18,14 @@ __all__ = ["CAUSES", "DELAY", "DROPS", "POINTS", "compare_ns3", "ns3_scenario"]
 #: Tolerances: of the mean delay and of drops as a part, of the utilisation in points.
 DELAY, DROPS, POINTS = 0.08, 0.12, 0.01
 _RECOVERY: Final = (
-    "With 30 and 50 flows, whose windows are of 2 to 6 packets, ns-3 loses an eighth less: it"
-    " detects losses by three later packets and has no tail loss probes, so that more losses end in"
-    " a timeout, during which a flow is silent. The senders here recover sooner, as Linux's do, and"
-    " press harder; against Linux the drops of 50 flows agree within 2 %."
+    "With 30 and 50 flows (windows of 2 to 6 packets) ns-3 drops an eighth less. It detects losses"
+    " by three later packets and has no tail loss probes, so that more losses end in a timeout,"
+    " during which a flow is silent. The senders here recover sooner, as Linux's do: the drops of"
+    " 50 flows agree with Linux's within 2 %."
 )
 _GROWTH: Final = (
-    "Two seeds. With delayed acknowledgements ns-3's sender is faster, here it is slower, as bursts"
-    " of two empty the queue more often: utilisation and drops differ in the same direction."
+    "Two seeds. With delayed acknowledgements ns-3's sender is faster. The sender here is slower,"
+    " as bursts of two empty the queue more often: utilisation and drops differ in one direction."
     " Not explained further."
 )
 #: Rows that are shown only, because they miss or hardly pass, and why.

@@ -72,8 +72,8 @@ def _outside(findings: Sequence[Finding]) -> str:
 def _surprising(findings: Sequence[Finding]) -> str:
     far = [f for f in findings if f.judged and f.z is not None and abs(f.z) > _FAR]
     text = (
-        f"Where |z| exceeds {_FAR:g}, simulator and kernel differ by something else than chance,"
-        " however small. Each z takes the scatter of the simulator for that of the kernel."
+        f"Where |z| exceeds {_FAR:g}, not chance alone makes simulator and kernel differ, however"
+        " little. Each z takes the scatter of the simulator for that of the kernel."
     )
     rows = [(f"`{f.cell}`", f.group or "—", *_row(f)[:4], f"{f.z:+.1f}") for f in far]
     return f"{text}\n\n{_table(('cell', 'flows', *_HEAD[:4], 'z'), rows)}"
@@ -104,10 +104,10 @@ def _cell(cell: Cell, findings: Sequence[Finding]) -> str:
 def _responses(findings: Sequence[Finding]) -> str:
     titles = {cell.name: cell.title for cell in CELLS}
     text = (
-        "Four flows without a queue, RTT 20 ms; each packet lost or marked with the same"
-        " probability. Compared are the constants W √p of Reno and W p of DCTCP, in which the"
+        "Four flows without a queue, RTT 20 ms; each packet is lost or marked with the same"
+        " probability. The rows are the constants W √p of Reno and W p of DCTCP, in which the"
         " sampling error of p cancels. One run of Linux each. At 1 % marks the 500 Mbit/s link"
-        " limits DCTCP, so this row is no response function, but the same experiment."
+        " limits DCTCP."
     )
     rows = [(titles[f.cell], *_row(f)[1:]) for f in findings if f.statistic == "response"]
     return f"{text}\n\n{_table(('senders', *_HEAD[1:]), rows)}"
@@ -116,8 +116,8 @@ def _responses(findings: Sequence[Finding]) -> str:
 def _ns3(findings: Sequence[Finding]) -> str:
     text = (
         f"Tolerances: {100 * DELAY:g} % of the mean delay, {100 * POINTS:g} point of utilisation,"
-        f" {100 * DROPS:g} % of the drops. Where a row misses one, or hardly passes, it is not"
-        " judged and its cause given. No row enters the verdict."
+        f" {100 * DROPS:g} % of the drops. A row that misses one, or hardly passes, is not judged"
+        " and has its cause below. No row enters the verdict."
     )
     rows = []
     for name in dict.fromkeys(f.cell for f in findings):

@@ -141,7 +141,7 @@ def side_by_side_markdown(found: Sequence[Beside]) -> str:
         f" standard deviation of one run. Of {len(scores)} statistics {len(far_apart(found))} have"
         f" a |z| above {_FAR:g}; the root mean square of z is"
         f" {float(np.sqrt(np.mean(np.square(scores)))):.2f}. An em dash: the fluid model has no"
-        " such statistic, or warns that an assumption of its does not hold; quantiles have no z."
+        " such statistic, or warns that an assumption does not hold; quantiles have no z."
     )
     parts = [summary]
     for cell in LIVE_CELLS:
