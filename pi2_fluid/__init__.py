@@ -9,9 +9,14 @@ Names are loaded on first use: importing the package alone costs next to nothing
 there are, and where each comes from, is in the stub beside this file, that type checkers read.
 """
 
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from pi2_fluid.missing import MissingFinder
+
+sys.meta_path.append(MissingFinder())
 
 
 def _exports() -> dict[str, str]:

@@ -12,6 +12,7 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.errors import AssumptionWarning, QuantityError, show_value
+from pi2_fluid.missing import require
 from pi2_fluid.papers.recipe import QUICK, Case, Measured, Recipe, Rows
 from pi2_fluid.papers.registry import file_name, find_figure, page_title, recipe_of
 from pi2_fluid.papers.settings import (
@@ -284,6 +285,7 @@ class PaperFigure:
         OSError
             If the folder cannot be written to.
         """
+        require("matplotlib")
         out = Path(folder)
         out.mkdir(parents=True, exist_ok=True)
         files = []

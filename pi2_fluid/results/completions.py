@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import xarray as xr
 
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.results.dataset import QUANTILES, Column, label_coords, make_dataset
@@ -14,6 +13,7 @@ from pi2_fluid.results.schema import schema_of
 from pi2_fluid.units import validate_quantity
 
 if TYPE_CHECKING:
+    import xarray as xr
     from numpy.typing import ArrayLike
 
     from pi2_fluid.values import BoolArray, FloatArray

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-import xarray as xr
 
 from pi2_fluid.network.routes import places_back_of, places_of
 from pi2_fluid.network.scenario import Scenario
 
 if TYPE_CHECKING:
+    import xarray as xr
     from numpy.typing import NDArray
 
     from pi2_fluid.values import FloatArray
@@ -23,6 +24,7 @@ __all__ = [
     "BANDS",
     "QUANTILES",
     "Column",
+    "Columns",
     "class_coords",
     "label_coords",
     "link_dims",
@@ -51,6 +53,43 @@ class Column(NamedTuple):
     values: Any
     units: str
     long_name: str
+
+    def to_numpy(self) -> NDArray[Any]:
+        """Return the values, as an array of xarray's does."""
+        return np.asarray(self.values)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A result as plain arrays, for those who need no Dataset of it.
+
+    By its name each variable and coordinate has ``dims`` and ``to_numpy()``, as in a Dataset.
+
+    Parameters
+    ----------
+    variables, coords, attrs
+        Of `make_dataset`.
+
+    Examples
+    --------
+    >>> made = Columns({"delay": Column(("time",), [0.02, 0.03], "s", "queue delay")}, {}, {})
+    >>> made["delay"].to_numpy().max(), dict(made.to_dataset().sizes)
+    (np.float64(0.03), {'time': 2})
+    """
+
+    variables: Mapping[str, Column]
+    coords: Mapping[str, Column]
+    attrs: Mapping[str, str | float]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.variables or name in self.coords
+
+    def __getitem__(self, name: str) -> Column:
+        return self.variables[name] if name in self.variables else self.coords[name]
+
+    def to_dataset(self) -> xr.Dataset:
+        """Return the Dataset."""
+        return make_dataset(self.variables, self.coords, self.attrs)
 
 
 def make_dataset(
@@ -115,6 +154,8 @@ def _frame(
 
     def entry(column: Column, values: NDArray[Any]) -> tuple[Any, ...]:
         return column.dims, values, {"units": column.units, "long_name": column.long_name}
+
+    import xarray as xr  # 0.3 s, and who counts packets for itself needs none
 
     made = xr.Dataset(
         {

@@ -6,7 +6,6 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import xarray as xr
 
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.results.completions import SIZES, completion_variables, size_coords
@@ -22,6 +21,7 @@ from pi2_fluid.results.settling import extremes
 from pi2_fluid.units import validate_quantity
 
 if TYPE_CHECKING:
+    import xarray as xr
     from numpy.typing import NDArray
 
     from pi2_fluid.values import FloatArray, IntArray

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from pi2_fluid.network.schedule import NS, flow_lives, mean_capacity, to_ns
 from pi2_fluid.results.dataset import (
     QUANTILES,
     Column,
+    Columns,
     class_coords,
-    make_dataset,
     shared_variables,
 )
 from pi2_fluid.results.delays import delay_quantiles, mean_of, used_buckets
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["CAUSES", "one_run", "runs_dataset", "uninterrupted"]
+__all__ = ["CAUSES", "one_run", "runs_columns", "runs_dataset", "uninterrupted"]
+
+#: A result of runs, as a Dataset or as plain arrays.
+R = TypeVar("R", "xarray.Dataset", Columns)
 
 #: What became of packets, by the names of the counts.
 CAUSES: Final = (
@@ -64,7 +67,18 @@ def runs_dataset(
     bands: Sequence[int],
     attrs: Mapping[str, str | float],
 ) -> xarray.Dataset:
-    """Return the Dataset of the finished seeds.
+    """Return the Dataset of the finished seeds, of the arguments of `runs_columns`."""
+    return runs_columns(scenario, outcomes, length, bands, attrs).to_dataset()
+
+
+def runs_columns(
+    scenario: Scenario,
+    outcomes: Mapping[int, Mapping[str, Any]],
+    length: int,
+    bands: Sequence[int],
+    attrs: Mapping[str, str | float],
+) -> Columns:
+    """Return what was counted of the finished seeds, in SI units.
 
     Parameters
     ----------
@@ -109,7 +123,7 @@ def runs_dataset(
         "cause": Column(("cause",), np.array(CAUSES), "1", "what became of the packet"),
     }
     said = {**attrs, "seed": ", ".join(map(str, outcomes))}
-    return make_dataset(variables, coords, said)
+    return Columns(variables, coords, said)
 
 
 # Coordinates
@@ -381,7 +395,7 @@ def one_run(runs: xarray.Dataset, place: int) -> xarray.Dataset:
     return own.copy(deep=True).assign_attrs(seed=str(int(one["seed"][0])))
 
 
-def uninterrupted(runs: xarray.Dataset) -> xarray.Dataset:
+def uninterrupted(runs: R) -> R:
     """Return a result of runs as it is, if every seed was finished.
 
     A figure or a verdict of fewer seeds would be another one.

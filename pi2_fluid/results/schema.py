@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+import sys
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
 
 import numpy as np
-import xarray as xr
 
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.results.settling import changes_text
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["RUNS", "TRAJECTORY", "Schema", "provenance", "row_length", "scenario_text", "schema_of"]
 
@@ -42,13 +45,18 @@ def schema_of(dataset: object) -> Schema:
     QuantityError
         If it says nothing of the kind.
     """
-    said = dataset.attrs.get("schema") if isinstance(dataset, xr.Dataset) else None
+    said = dataset.attrs.get("schema") if _is_dataset(dataset) else None
     if said not in _SCHEMAS:
         raise QuantityError(
             f"dataset = {show_value(dataset)} is no result of an engine: give a Dataset as"
             " simulate returns it, with its attributes."
         )
     return _SCHEMAS[said]
+
+
+def _is_dataset(value: object) -> TypeGuard[xr.Dataset]:
+    xarray = sys.modules.get("xarray")  # whoever has a Dataset has loaded it
+    return xarray is not None and isinstance(value, xarray.Dataset)
 
 
 def row_length(dataset: xr.Dataset) -> float:

@@ -12,13 +12,14 @@ import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-import xarray as xr
 
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.results.dataset import Column
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from pi2_fluid.values import FloatArray
 
 __all__ = [

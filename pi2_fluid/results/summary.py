@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-import xarray as xr
+from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.results.packets import summarize_packets
 from pi2_fluid.results.schema import RUNS, TRAJECTORY, schema_of
 from pi2_fluid.results.trajectories import summarize_trajectory
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["summarize"]
 

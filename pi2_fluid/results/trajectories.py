@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
-import xarray as xr
 
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.network.scenario import Scenario
@@ -24,6 +23,8 @@ from pi2_fluid.results.settling import extremes
 from pi2_fluid.units import validate_quantity
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from pi2_fluid.values import FloatArray, IntArray
 
 __all__ = ["summarize_trajectory", "trajectory_dataset"]
@@ -195,6 +196,8 @@ def _summarize_links(
     dataset: xr.Dataset, after: float | str, until: float | str | None
 ) -> xr.Dataset:
     """Return the statistics of each link, over the classes that cross it, and of all classes."""
+    import xarray as xr
+
     found = []
     for name in dataset.link.to_numpy():
         mine = dataset.sel(link=name, drop=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.errors import QuantityError
+from pi2_fluid.missing import require
 from pi2_fluid.saving import require_writable, save_bytes, save_folder, save_text
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ __all__ = ["PICTURES", "WRITERS", "check_path", "write_netcdf", "write_table"]
 
 #: Endings of picture files.
 PICTURES: Final = (".png", ".svg", ".pdf")
+#: What files with an ending are written by.
+_WRITTEN_BY: Final = {
+    **dict.fromkeys(PICTURES, "matplotlib"),
+    ".nc": "h5netcdf",
+    ".zarr": "zarr",
+}
 _SUFFIX: Final = {
     "s": "_s",
     "bit/s": "_bit_s",
@@ -44,12 +51,17 @@ def check_path(path: Path | None, endings: tuple[str, ...], option: str) -> None
     FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError
         If its folder does not exist, it is a folder itself (which a Zarr store may be), or there is
         no permission.
+    ModuleNotFoundError
+        If the package that writes such files is not installed.
     """
     if path is None:
         return
-    if path.suffix.lower() not in endings:
+    ending = path.suffix.lower()
+    if ending not in endings:
         raise QuantityError(f"{option} {path} has no known ending: end it in {', '.join(endings)}.")
-    require_writable(path, folder=path.suffix.lower() == ".zarr")
+    require_writable(path, folder=ending == ".zarr")
+    if ending in _WRITTEN_BY:
+        require(_WRITTEN_BY[ending])
 
 
 def write_netcdf(dataset: xarray.Dataset, path: Path) -> None:

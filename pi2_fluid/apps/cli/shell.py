@@ -31,6 +31,7 @@ from pi2_fluid.errors import (
     UnsupportedError,
     WriteError,
 )
+from pi2_fluid.missing import what_to_install
 
 __all__ = ["ROOMS", "app_for", "declared", "main", "run"]
 
@@ -134,7 +135,7 @@ def _report(error: Exception) -> int:
             )
         return _fail(f"{error.format_message().rstrip('.')}: see {command} -h.", codes.BAD_INPUT)
     if isinstance(error, ImportError) and not (error.name or "pi2_fluid").startswith("pi2_fluid"):
-        return _fail(f"the package {error.name} is missing: install it with pip.", codes.FAILED)
+        return _fail(what_to_install(str(error.name)), codes.FAILED)
     if os.environ.get("PI2_FLUID_DEBUG") == "1":
         raise error
     return _fail(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +13,16 @@ import numpy as np
 from pi2_fluid.design.outcomes.lattice import Kind
 from pi2_fluid.design.outcomes.measures import MEASURES
 from pi2_fluid.design.outcomes.standing import Standing
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.errors import QuantityError, UnsupportedError, show_value, suggest
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.network.traffic import ALL, Traffic
 
 if TYPE_CHECKING:
     import xarray
+    from numpy.typing import NDArray
+
+    from pi2_fluid.results.dataset import Columns
 
 __all__ = ["Answer", "plain"]
 
@@ -37,7 +41,7 @@ class Answer:
     loss: float
     floor_db: float
     kept: bool
-    outcomes: xarray.Dataset = field(repr=False, compare=False)
+    _compared: Columns = field(repr=False, compare=False)
     margins: Mapping[str, Standing]
     rtt_6db: float
     rtt_0db: float
@@ -45,6 +49,11 @@ class Answer:
     cpu: float = field(compare=False)
     stopped: str
     cut_short: bool = False
+
+    @cached_property
+    def outcomes(self) -> xarray.Dataset:
+        """The candidates by measure, cell and what they are compared with."""
+        return self._compared.to_dataset()
 
     @property
     def default(self) -> PiFamily:
@@ -96,6 +105,11 @@ class Answer:
         -------
         (float, float, float)
             A ratio, of shares a difference; NaN where there is none.
+
+        Raises
+        ------
+        QuantityError
+            If there is no such measure or cell, or nothing of that name to compare with.
         """
         return self.change_of(self.chosen, measure, cell, versus)
 
@@ -103,38 +117,38 @@ class Answer:
         self, candidate: str, measure: str, cell: str = ALL, versus: str = "now"
     ) -> tuple[float, float, float]:
         """Return what `of` does, of any candidate."""
-        at = {"candidate": candidate, "measure": measure, "cell": cell, "versus": versus}
-        one = self.outcomes.sel(at)
-        return float(one["change"]), float(one["low"]), float(one["high"])
+        asked = {"candidate": candidate, "versus": versus, "measure": measure, "cell": cell}
+        at = tuple(self._place(dim, name) for dim, name in asked.items())
+        change, low, high = (float(self._array(x)[at]) for x in ("change", "low", "high"))
+        return change, low, high
 
     def worst_cell(self, candidate: str | None = None, versus: str = "now") -> tuple[str, float]:
         """Return the cell that loses most of its rate, and the change there."""
         name = self.chosen if candidate is None else candidate
-        rates = self.outcomes["change"].sel(candidate=name, versus=versus, measure="rate_measured")[
-            :-1
-        ]
-        worst = int(np.argmin(rates.to_numpy()))
-        return str(rates["cell"].to_numpy()[worst]), float(rates[worst])
+        asked = {"candidate": name, "versus": versus, "measure": "rate_measured"}
+        at = tuple(self._place(dim, name) for dim, name in asked.items())
+        rates = self._array("change")[at][:-1]  # the last is of all cells
+        worst = int(np.argmin(rates))
+        return str(self._array("cell")[worst]), float(rates[worst])
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the candidates, the best first: numbers, and changes against what runs now.
 
         Those that lose too much rate come last.
         """
-        found = self.outcomes
-        loses = np.array(["loses rate" in str(x) for x in found["role"].to_numpy()])
-        order = np.lexsort((found["score"].to_numpy(), loses))
-        cells = [str(cell) for cell in found["cell"].to_numpy()]
+        roles, names = (self._array(x).tolist() for x in ("role", "candidate"))
+        loses = np.array(["loses rate" in role for role in roles])
+        order = np.lexsort((self._array("score"), loses))
+        cells, now = self._array("cell").tolist(), self._place("versus", "now")
         rows = []
         for place in order.tolist():
-            one = found.isel(candidate=place)
-            row: dict[str, Any] = {"candidate": str(one["candidate"].item())}
+            row: dict[str, Any] = {"candidate": names[place]}
             for name in ("alpha", "beta", "update_interval", "target"):
-                row[name] = plain(float(one[name]))
-            row["role"], row["seeds"] = str(one["role"].item()), int(one["seeds"])
+                row[name] = plain(float(self._array(name)[place]))
+            row["role"], row["seeds"] = roles[place], int(self._array("seeds")[place])
             for name in ("score", "score_error", "gain_margin_db"):
-                row[name] = plain(float(one[name]))
-            numbers = [one[x].sel(versus="now").to_numpy() for x in ("change", "low", "high")]
+                row[name] = plain(float(self._array(name)[place]))
+            numbers = [self._array(x)[place, now] for x in ("change", "low", "high")]
             row["changes"] = {
                 measure: {
                     cell: plain([float(x[m, c]) for x in numbers])
@@ -151,12 +165,22 @@ class Answer:
         return None if value is None else float(value)
 
     def _called(self, role: str) -> str:
-        for name, roles in zip(
-            self.outcomes["candidate"].to_numpy(), self.outcomes["role"].to_numpy(), strict=True
-        ):
+        for name, roles in zip(self._array("candidate"), self._array("role"), strict=True):
             if role in str(roles).split(", "):
                 return str(name)
         raise UnsupportedError(f"no candidate is the {role} one.")
+
+    def _array(self, name: str) -> NDArray[Any]:
+        return self._compared[name].to_numpy()
+
+    def _place(self, dim: str, name: str) -> int:
+        """Return which label along a dim a name is."""
+        labels = self._array(dim).tolist()
+        if name not in labels:
+            raise QuantityError(
+                f"{dim} = {show_value(name)} is not in this table: give {suggest(name, labels)}."
+            )
+        return int(labels.index(name))
 
 
 def plain(value: object) -> object:

@@ -1,4 +1,4 @@
-"""Measures of candidates side by side: ratios and differences with intervals, as a Dataset."""
+"""Measures of candidates side by side: ratios and differences with intervals, as a table."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from scipy import special
 
 from pi2_fluid.design.outcomes.measures import MEASURES
 from pi2_fluid.network.traffic import ALL
+from pi2_fluid.results.dataset import Column, Columns
 
 if TYPE_CHECKING:
-    import xarray
-
-    from pi2_fluid.results.dataset import Column
     from pi2_fluid.values import FloatArray
 
 __all__ = ["Compared", "compared", "comparison"]
@@ -82,8 +80,8 @@ def comparison(
     labels: Mapping[str, Column],
     cells: Sequence[str],
     attrs: Mapping[str, str | float],
-) -> xarray.Dataset:
-    """Return the Dataset of candidates by measure, cell and reference.
+) -> Columns:
+    """Return the table of candidates by measure, cell and reference.
 
     Parameters
     ----------
@@ -98,8 +96,6 @@ def comparison(
     attrs : mapping
         About the whole.
     """
-    from pi2_fluid.results import Column, make_dataset  # xarray takes 0.3 s to import
-
     with np.errstate(invalid="ignore"):
         found = [[compared(one, other) for other in references.values()] for one in measured]
     dims = ("candidate", "versus", "measure", "cell")
@@ -136,4 +132,4 @@ def comparison(
         ),
         "cell": Column(("cell",), np.array([*cells, ALL]), "1", "cell of traffic, or all"),
     }
-    return make_dataset(variables, coords, attrs)
+    return Columns(variables, coords, attrs)

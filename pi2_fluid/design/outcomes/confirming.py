@@ -12,6 +12,7 @@ from pi2_fluid.design.outcomes.comparing import compared
 from pi2_fluid.design.outcomes.measures import BIN, MEASURES, measure
 from pi2_fluid.engines.simulating import require_engine
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value, suggest
+from pi2_fluid.results.dataset import Column, make_dataset
 from pi2_fluid.results.runs import uninterrupted
 
 if TYPE_CHECKING:
@@ -100,8 +101,6 @@ def _beside(
     measured: FloatArray,
     left_out: dict[str, str],
 ) -> xarray.Dataset:
-    from pi2_fluid.results import Column, make_dataset  # xarray takes 0.3 s to import
-
     found = compared(measured[0], measured[1])
     at = {"candidate": candidate, "versus": "now", "cell": cells}
     packets = best.outcomes.sel(at)

@@ -1,9 +1,9 @@
-"""What people feel of a run: delays, rates and losses of each seed, from the run's Dataset."""
+"""What people feel of a run: delays, rates and losses of each seed, from what was counted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from pi2_fluid.results.delays import delay_quantiles
 if TYPE_CHECKING:
     import xarray
 
+    from pi2_fluid.results.dataset import Columns
     from pi2_fluid.values import BoolArray, FloatArray
 
 __all__ = ["BIN", "MEASURES", "Measure", "Stretch", "measure"]
@@ -53,7 +54,7 @@ MEASURES: Final = {
 
 
 def measure(
-    runs: xarray.Dataset,
+    runs: xarray.Dataset | Columns,
     scenario: Scenario,
     steady: Stretch | None,
     after: Sequence[Stretch],
@@ -64,8 +65,8 @@ def measure(
 
     Parameters
     ----------
-    runs : Dataset
-        Of packets, of any engine that counts them.
+    runs : Dataset or Columns
+        Of packets, of any engine that counts them, over one link.
     scenario : Scenario
         What was run.
     steady : (float, float), optional
@@ -79,7 +80,7 @@ def measure(
         In the order of `MEASURES`.
     """
     bins = _Bins(runs, scenario)
-    found = dict.fromkeys(MEASURES, np.full(runs.sizes["seed"], np.nan))
+    found = dict.fromkeys(MEASURES, np.full(len(runs["count"].to_numpy()), np.nan))
     looked_at = [*([] if steady is None else [steady]), *after]
     found["rate_measured"] = bins.used(bins.within(looked_at))
     if steady is not None:
@@ -97,16 +98,17 @@ def measure(
         found["rate_after"] = bins.used(disturbed)
     if "transfer_size" in runs:
         found["completion"] = _completion(runs, min(begin for begin, _ in looked_at))
-    count = runs["count"].sum("flows")
-    lost = count.sel(cause=list(_DROPS)).sum("cause").to_numpy()
-    found["loss"] = lost / np.maximum(count.sel(cause="sent").to_numpy(), 1)
+    count = runs["count"].to_numpy().sum(axis=1)  # seed, flows, cause
+    causes = runs["cause"].to_numpy().tolist()
+    lost = count[:, [causes.index(name) for name in _DROPS]].sum(axis=1)
+    found["loss"] = lost / np.maximum(count[:, causes.index("sent")], 1)
     return np.array([found[name] for name in MEASURES])
 
 
 class _Bins:
     """The rows of some runs of one link, and the histograms of their delays."""
 
-    def __init__(self, runs: xarray.Dataset, scenario: Scenario) -> None:
+    def __init__(self, runs: xarray.Dataset | Columns, scenario: Scenario) -> None:
         self.width = runs["bin"].to_numpy()
         self.middle = runs["time"].to_numpy() - 0.5 * self.width
         self.block = runs["block_start"].to_numpy(), runs["block"].to_numpy()
@@ -117,10 +119,9 @@ class _Bins:
         heard = [flows.sender.constant_rate is None for flows in scenario.flows]
         alone = self.scalable.any() and bool(np.all(self.scalable[heard]))
         self.own = self.scalable if alone else ~self.scalable
-        delay: Any = runs["queue_delay"]
-        if "band" in delay.dims:
-            delay = delay.isel(band=int(alone))
-        self.delay: FloatArray = delay.to_numpy()
+        delay = runs["queue_delay"]
+        waited: FloatArray = delay.to_numpy()
+        self.delay = waited[..., int(alone)] if "band" in delay.dims else waited
         carried = runs["throughput"].to_numpy().sum(axis=-1)
         capacity = runs["capacity"].to_numpy()
         self.part: FloatArray = carried / np.maximum(capacity, 1.0)
@@ -145,7 +146,7 @@ class _Bins:
         return np.where(counts.sum(axis=1) > 0, found, np.nan)
 
 
-def _completion(runs: xarray.Dataset, begin: float) -> FloatArray:
+def _completion(runs: xarray.Dataset | Columns, begin: float) -> FloatArray:
     """Return the median time of small transfers, those that were not finished being the longest."""
     size, started = runs["transfer_size"].to_numpy(), runs["transfer_start"].to_numpy()
     took = runs["transfer_time"].to_numpy()

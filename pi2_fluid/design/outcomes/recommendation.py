@@ -162,8 +162,7 @@ class Recommendation(Answer):
         """
         from pi2_fluid.plot import draw_outcomes, new_axes
 
-        names = [str(name) for name in self.outcomes["candidate"].to_numpy()]
-        roles = [str(role) for role in self.outcomes["role"].to_numpy()]
+        names, roles = (self._array(x).tolist() for x in ("candidate", "role"))
         axes = new_axes(2) if ax is None else ax
         artists: list[Artist] = []
         panels = (("p99", "steady"), ("p99_after", "after events"))

@@ -24,9 +24,9 @@ from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.network.traffic import Traffic
+from pi2_fluid.results.dataset import Column
 
 if TYPE_CHECKING:
-    from pi2_fluid.results.dataset import Column
     from pi2_fluid.values import FloatArray
 
 __all__ = ["TuningInterrupted", "recommend"]
@@ -227,7 +227,7 @@ def _described(
         loss=wishes.loss,
         floor_db=wishes.floor_db,
         kept=kept,
-        outcomes=outcomes,
+        _compared=outcomes,
         margins=margins,
         rtt_6db=keeps[0],
         rtt_0db=keeps[1],
@@ -241,8 +241,6 @@ def _described(
 def _labels(
     wishes: Wishes, field: _Field, race: Race, measured: Sequence[int], chosen: int
 ) -> dict[str, Column]:
-    from pi2_fluid.results import Column  # xarray takes 0.3 s to import
-
     laws = [field.laws[i] for i in measured]
     each = ("candidate",)
 

@@ -71,7 +71,7 @@ def run_job(job: Job) -> FloatArray:
         raise UnsupportedError(
             f"a worker has pi2-fluid {here}, and the client {job.version}: install the same there."
         )
-    runs = uninterrupted(Packets(seeds=job.seeds, bin=BIN).run(job.scenario))
+    runs = uninterrupted(Packets(seeds=job.seeds, bin=BIN).count(job.scenario))
     return measure(runs, job.scenario, job.steady, job.after)
 
 

@@ -41,6 +41,7 @@ from pi2_fluid.engines.fluid.trace import Trace, trace_rows
 from pi2_fluid.engines.fluid.validity import check_trajectory
 from pi2_fluid.errors import QuantityError, UnsupportedError, renamed, show_value
 from pi2_fluid.laws.sender import CLOCKS
+from pi2_fluid.missing import require
 from pi2_fluid.network.bottlenecks import NetworkPoint
 from pi2_fluid.network.equilibrium import OperatingPoint
 from pi2_fluid.network.scenario import Scenario, require_scenario
@@ -206,6 +207,7 @@ class Fluid(Engine):
         self, scenario: Scenario, progress: Callable[[float, float], None] | None = None
     ) -> xarray.Dataset:
         """Return the trajectory, as `fluid.simulate` describes it."""
+        require("xarray")
         if self.clock == "acks":
             return self._run_acks(scenario, progress)
         task = self._prepare(scenario)

@@ -17,6 +17,7 @@ from pi2_fluid.engines.linux.laws import Told, congestion_of, qdisc_of
 from pi2_fluid.engines.linux.plan import SHORTEST_BIN, flow_times, make_plan, not_modelled
 from pi2_fluid.engines.linux.reader import Log
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
+from pi2_fluid.missing import require
 from pi2_fluid.network.outstanding import most_outstanding
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.network.schedule import NS, to_ns, usual_bin
@@ -199,6 +200,7 @@ class Linux(Engine):
         queue: Told | None,
         progress: Callable[[float, float], None] | None,
     ) -> xarray.Dataset:
+        require("xarray")
         task = self._prepare(scenario, queue)
         kind = (queue or qdisc_of(scenario.aqm, task.scenario.link)).kind
 

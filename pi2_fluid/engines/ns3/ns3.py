@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.ns3.process import require_installed, run_seeds
 from pi2_fluid.engines.ns3.task import Task, make_task, not_modelled
+from pi2_fluid.missing import require
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.network.schedule import NS, to_ns, usual_bin
 from pi2_fluid.results.runs import runs_dataset
@@ -136,6 +137,7 @@ class Ns3(Engine):
         self, scenario: Scenario, progress: Callable[[float, float], None] | None = None
     ) -> xarray.Dataset:
         """Return one run for each seed."""
+        require("xarray")
         task = self._prepare(scenario)
         seeds = seed_list(self.seeds)
         workers = thread_count(self.threads, len(seeds))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 from pi2_fluid import _core
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.packet import compiled
-from pi2_fluid.engines.packet.reporting import packet_dataset
+from pi2_fluid.engines.packet.reporting import described, packet_columns
 from pi2_fluid.engines.packet.requirements import (
     bin_length,
     require_packets,
@@ -20,8 +20,10 @@ from pi2_fluid.engines.packet.requirements import (
     sizes_of,
     trace_length,
 )
+from pi2_fluid.missing import require
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.network.schedule import MOST_BINS, NS, flow_counts, to_ns, usual_bin
+from pi2_fluid.results.dataset import Columns
 from pi2_fluid.results.seeds import seed_list, thread_count
 from pi2_fluid.units import validate_number
 
@@ -113,7 +115,14 @@ class Packets(Engine):
         self, scenario: Scenario, progress: Callable[[float, float], None] | None = None
     ) -> xarray.Dataset:
         """Return one run for each seed, as `packet.simulate` describes them."""
-        return self._run(scenario, None, progress)
+        require("xarray")
+        return described(self.count(scenario, progress), scenario).to_dataset()
+
+    def count(
+        self, scenario: Scenario, progress: Callable[[float, float], None] | None = None
+    ) -> Columns:
+        """Return what `run` does as plain arrays, which say nothing of where they come from."""
+        return self._count(scenario, None, progress)
 
     def run_discipline(
         self,
@@ -122,21 +131,24 @@ class Packets(Engine):
         progress: Callable[[float, float], None] | None = None,
     ) -> xarray.Dataset:
         """Return what `simulate_discipline` describes."""
-        return self._run(scenario, discipline, progress)
+        require("xarray")
+        counted = self._count(scenario, discipline, progress)
+        return described(counted, scenario).to_dataset()
 
-    def _run(
+    def _count(
         self,
         scenario: Scenario,
         discipline: tuple[str, dict[str, float]] | None,
         progress: Callable[[float, float], None] | None,
-    ) -> xarray.Dataset:
+    ) -> Columns:
         task = self._prepare(scenario, discipline)
         duration = float(scenario.duration)
         found, interrupted = _run_all(task.arguments, task.seeds, task.workers, duration, progress)
-        made = packet_dataset(scenario, found, task.bin, interrupted)
-        if self.bin is None and float(scenario.duration) > MOST_BINS * usual_bin(0.0):
-            made.attrs["usual_bin"] = f"{task.bin / NS:g} s, of which {MOST_BINS} are the run"
-        return made
+        made = packet_columns(scenario, found, task.bin, interrupted)
+        if self.bin is not None or float(scenario.duration) <= MOST_BINS * usual_bin(0.0):
+            return made
+        usual = {"usual_bin": f"{task.bin / NS:g} s, of which {MOST_BINS} are the run"}
+        return dataclasses.replace(made, attrs={**made.attrs, **usual})
 
     def _prepare(
         self, scenario: Scenario, discipline: tuple[str, dict[str, float]] | None

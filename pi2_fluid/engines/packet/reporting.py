@@ -1,28 +1,27 @@
-"""Results of packets: what the kernel counted, as a Dataset."""
+"""Results of packets: what the kernel counted, in SI units."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from pi2_fluid.engines.packet.compiled import ECT1, ecn_field
 from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.transfers import Transfers
-from pi2_fluid.results.runs import runs_dataset
+from pi2_fluid.results.dataset import Columns
+from pi2_fluid.results.runs import runs_columns
 from pi2_fluid.results.schema import RUNS, provenance
 
-if TYPE_CHECKING:
-    import xarray
-
-__all__ = ["packet_dataset"]
+__all__ = ["described", "packet_columns"]
 
 
-def packet_dataset(
+def packet_columns(
     scenario: Scenario, outcomes: Mapping[int, Mapping[str, Any]], length: int, interrupted: bool
-) -> xarray.Dataset:
-    """Return the Dataset of the finished seeds.
+) -> Columns:
+    """Return what was counted of the finished seeds.
 
     Parameters
     ----------
@@ -36,10 +35,16 @@ def packet_dataset(
         Whether more seeds were asked for.
     """
     bands = [int(ecn_field(flow) == ECT1) for flow in scenario.flows]
-    attrs = provenance(scenario, "packet", RUNS, _not_modelled(scenario), interrupted=interrupted)
+    return runs_columns(scenario, outcomes, length, bands, {"interrupted": int(interrupted)})
+
+
+def described(counted: Columns, scenario: Scenario) -> Columns:
+    """Return what was counted with the attributes that results have, the scenario among them."""
+    stopped = bool(counted.attrs["interrupted"])
+    attrs = provenance(scenario, "packet", RUNS, _not_modelled(scenario), interrupted=stopped)
     if heavy := _without_mean(scenario):
         attrs["sizes_without_mean"] = ", ".join(heavy)
-    return runs_dataset(scenario, outcomes, length, bands, attrs)
+    return replace(counted, attrs={**attrs, **counted.attrs})
 
 
 def _without_mean(scenario: Scenario) -> list[str]:

@@ -85,7 +85,8 @@ class Runs(Question):
         if not seeds:
             return self.engine.run(scenario())
         engine = dataclasses.replace(engine, seeds=tuple(seeds), threads=1)
-        return uninterrupted(engine.run(scenario()))
+        runs: xr.Dataset = engine.run(scenario())
+        return uninterrupted(runs)
 
     def _reduced(self, found: xr.Dataset, seeds: int) -> Iterator[Piece]:
         """Yield what is kept of a result, seed by seed where they might not be independent."""
