@@ -1,7 +1,8 @@
 """Install a wheel as a user would and run the README with it: python tools/try_wheel.py [WHEEL].
 
 A fresh environment of the Python that runs this, in which pip may take wheels alone: nothing is
-compiled, of this package or of what it needs, and its programs see no compiler on their PATH.
+compiled, of this package or of what it needs, and its programs see no compiler on their PATH. First
+it has no more than routers are told to install; then pip adds what that lacks.
 Without WHEEL it is built here, with the compiler of this machine. With --installed the README is
 run with what the Python that runs this has installed, as cibuildwheel asks.
 """
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 import venv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +31,23 @@ qdisc pie 8001: root refcnt 2 limit 1000p target 15ms tupdate 50ms alpha 1 beta 
   prob 0 delay 0us
   pkts_in 0 overlimit 0 dropped 0 maxq 0 ecn_mark 0
 """
+#: What runs with no more than a router has.
+ON_ROUTERS: Final = (
+    "pi2-fluid --help",
+    "pi2-fluid margins --rtt 100ms --p-prime 0.1",
+    "tc -s qdisc show | pi2-fluid check -",
+    "pi2-fluid tune --max-rtt 100ms",
+    "pi2-fluid tune --traffic few.toml --seconds 1ms",
+)
+FEW: Final = """\
+duration = "9s"
+link.capacity = "4Mbit/s"
+aqm.kind = "dualpi2"
+flows = [
+    {sender = "reno", count = 4, base_rtt = "20ms"},
+    {name = "more", sender = "reno", base_rtt = "20ms", start = "5s"},
+]
+"""
 #: Beside what the README shows, a trajectory of a scenario that the package carries.
 MORE: Final = ("pi2-fluid --version", "pi2-fluid simulate pi2_fig11a_pi2 --after 20s")
 
@@ -39,6 +58,13 @@ def readme() -> tuple[list[str], list[str]]:
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     shell = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
     return blocks, [line for line in shell.splitlines() if "pi2-fluid " in line]
+
+
+def light() -> list[str]:
+    """Return what the page says that routers install beside this package, without its own."""
+    page = (ROOT / "docs/installing.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^pip install (.+)\npip install --no-deps pi2-fluid$", page, re.MULTILINE)
+    return shlex.split(line)
 
 
 def build() -> Path:
@@ -54,10 +80,14 @@ def build() -> Path:
     return wheel
 
 
-def install(wheel: Path, folder: Path) -> Path:
-    """Return the Python of an environment that has a wheel; nothing is compiled for it."""
+def environment(folder: Path) -> Path:
+    """Return the Python of a fresh environment."""
     venv.create(folder, with_pip=False)
-    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def install(python: Path, *what: str | Path) -> None:
+    """Install something in an environment; nothing is compiled for it."""
     pip = [
         sys.executable,
         "-m",
@@ -69,8 +99,7 @@ def install(wheel: Path, folder: Path) -> Path:
     ]
     # Of all that it brings little is run here, which is compiled to bytecode then.
     options = ["--quiet", "--no-compile", "--only-binary", ":all:"]
-    subprocess.run([*pip, *options, wheel], check=True)
-    return python
+    subprocess.run([*pip, *options, *what], check=True)
 
 
 def programs(python: Path) -> dict[str, str]:
@@ -91,7 +120,13 @@ def try_readme(python: Path, elsewhere: Path) -> None:
     for code in (where, *blocks):
         print(f"$ python -c '{code.strip().splitlines()[0]} ...'", flush=True)
         subprocess.run([python, "-c", code], cwd=elsewhere, env=told, check=True)
-    for line in (*lines, *MORE):
+    try_lines(python, elsewhere, [*lines, *MORE])
+
+
+def try_lines(python: Path, elsewhere: Path, lines: Sequence[str]) -> None:
+    """Run lines of a shell that ask this package, from a folder that is not the repository's."""
+    told = programs(python)
+    for line in lines:
         print(f"$ {line}", flush=True)
         asked, piped, last = line.partition(" | ")
         words = shlex.split(last if piped else asked, comments=True)
@@ -111,17 +146,26 @@ def main(asked: list[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="pi2_fluid.") as scratch:
         elsewhere = Path(scratch) / "elsewhere"
         elsewhere.mkdir()
+        (elsewhere / "few.toml").write_text(FEW, encoding="utf-8")
         if asked == ["--installed"]:
             try_readme(Path(sys.executable), elsewhere)
             return
         wheel = Path(asked[0]).resolve() if asked else build()
         built = time.monotonic() - started
-        python = install(wheel, Path(scratch) / "venv")
-        installed = time.monotonic() - started - built
+        python = environment(Path(scratch) / "venv")
+        install(python, *light())
+        install(python, "--no-deps", wheel)
+        try_lines(python, elsewhere, ON_ROUTERS)
+        routers = time.monotonic() - started - built
+        install(python, wheel)
+        installed = time.monotonic() - started - built - routers
         try_readme(python, elsewhere)
-        ran = time.monotonic() - started - built - installed
+        ran = time.monotonic() - started - built - routers - installed
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB")
-    print(f"built in {built:.0f} s, installed in {installed:.0f} s, tried in {ran:.0f} s")
+    print(
+        f"built in {built:.0f} s, tried as on a router in {routers:.0f} s, installed whole in"
+        f" {installed:.0f} s, tried in {ran:.0f} s"
+    )
 
 
 if __name__ == "__main__":
