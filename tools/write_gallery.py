@@ -10,7 +10,9 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from PIL import Image
@@ -147,7 +149,7 @@ def front_page() -> str:
         for name in mine:
             corner = corner_of(recorded_verdicts(name))
             lines += [f'<figure class="{corner}" markdown>']
-            title = name.partition(":")[2] if paper == "ours" else short_title(name)
+            title = short_title(name)
             picture = first_picture(name)
             if picture:
                 lines += [f"[![{title}]({picture})]({file_name(name)}.md)"]
@@ -160,7 +162,14 @@ def front_page() -> str:
 
 def short_title(name: str) -> str:
     """Return what a figure is called below the heading of its paper."""
-    return page_title(name).partition(", ")[2]
+    title = page_title(name)
+    return title.partition(", ")[2] or title
+
+
+def link_text(other: str, name: str) -> str:
+    """Return what a figure is called on another figure's page."""
+    paper = name.partition(":")[0]
+    return short_title(other) if other.startswith(f"{paper}:") else page_title(other)
 
 
 def corner_of(verdicts: dict[str, Judged]) -> str:
@@ -203,32 +212,72 @@ def page_of(name: str, number: int) -> str:
     causes = recipe.causes(verdicts.values())
     if causes:
         lines += ["## Why", "", *(f"* {cause}" for cause in causes), ""]
-    if recipe.decisions:
-        lines += [
-            "## How it is made" if is_ours else "## What the paper leaves open, and our choice"
-        ]
-        lines += [""]
-        lines += [*(f"* {decision}" for decision in recipe.decisions), ""]
+    choices = choices_of(name)
+    if choices:
+        heading = "How it is made" if is_ours else "What the paper leaves open, and our choice"
+        lines += [f"## {heading}", "", *(f"* {choice}" for choice in choices), ""]
     if pictures[1:]:
         lines += ["## More", "", *(f"![{page_title(name)}]({file})\n" for file in pictures[1:])]
     lines += ["## Command", "", *made_with(name, record), ""]
     lines += [
         (
-            f"[{page_title(before)}]({file_name(before)}.md) · [all](index.md) ·"
-            f" [{page_title(after)}]({file_name(after)}.md)"
+            f"[{link_text(before, name)}]({file_name(before)}.md) · [all](index.md) ·"
+            f" [{link_text(after, name)}]({file_name(after)}.md)"
         ),
         "",
     ]
     return "\n".join(lines)
 
 
+@cache
+def told_first() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Return each decision of several figures: the first of them, and the others.
+
+    A figure takes two decisions or more from the same page, or none.
+    """
+    owners: dict[str, list[str]] = {}
+    for name in FIGURES:
+        for choice in recipe_of(name).decisions:
+            owners.setdefault(choice, []).append(name)
+    pairs = Counter((names[0], other) for names in owners.values() for other in names[1:])
+    told = {
+        choice: (first, tuple(other for other in others if pairs[first, other] > 1))
+        for choice, (first, *others) in owners.items()
+    }
+    return {choice: (first, others) for choice, (first, others) in told.items() if others}
+
+
+def choices_of(name: str) -> list[str]:
+    """Return the decisions about a figure as its page says them, each in full on one page."""
+    own, elsewhere = [], []
+    for choice in recipe_of(name).decisions:
+        first, others = told_first().get(choice, ("", ()))
+        if name in others:
+            elsewhere.append(f"[{short_title(first)}]({file_name(first)}.md)")
+        elif name == first:
+            numbers = [other.partition(":")[2] for other in others]
+            own.append(f"{choice} (Also for {enumerate_figures(numbers)}.)")
+        else:
+            own.append(choice)
+    if elsewhere:
+        pages = list(dict.fromkeys(elsewhere))
+        there = "their pages" if pages[1:] else "its page"
+        own.append(f"Choices shared with {' and '.join(pages)} are on {there}.")
+    return own
+
+
+def enumerate_figures(numbers: Sequence[str]) -> str:
+    """Return "Figure 4", or "Figures 4, 5 and 6"."""
+    *first, last = numbers
+    return f"Figures {', '.join(first)} and {last}" if first else f"Figure {last}"
+
+
 def made_with(name: str, record: Record) -> list[str]:
-    """Return command, seeds, seconds and files."""
+    """Return command, seeds, seconds, files, and what can be set."""
     recipe = recipe_of(name)
     runs = "" if record.seeds == 1 else f"{record.seeds} seeds, "
     lines = ["```sh", f"pi2-fluid figure {name}", "```", ""]
     lines += [f"From: {recipe.kind}; {runs}{record.seconds:.1f} s on two cores."]
-    lines += [f"Digest of the numbers: `{record.digest}`."]
     numbers = [file for file in record.files if file.endswith(".csv")]
     if numbers:
         lines += ["", "Numbers: " + ", ".join(f"[{file}]({file})" for file in numbers) + "."]

@@ -26,11 +26,11 @@ RTT: Final = 0.100
 #: Gain margins (dB) of the trajectories shown, and what they do.
 SERIES: Final = {
     6.0: "settles",
-    3.0: "rings",
-    1.0: "rings for long",
+    3.0: "oscillates, then settles",
+    1.0: "oscillates for long",
     0.0: "the edge",
-    -1.0: "cycles",
-    -3.0: "cycles",
+    -1.0: "oscillates",
+    -3.0: "oscillates",
 }
 _SETTLED: Final = (
     6.0, 3.0, 2.0, 1.0, 0.5,
@@ -59,7 +59,7 @@ def scale_gains(margin_db: float, update: str) -> pf.Pi2:
 def follow(
     margin_db: float, update: str, displaced: float, duration: float, sample: str
 ) -> xarray.Dataset:
-    """Return the trajectory from rest, with `displaced` seconds of queue delay added at once."""
+    """Return the trajectory from the operating point and `displaced` seconds of queue delay."""
     aqm = scale_gains(margin_db, update)
     point = pf.equilibrium(FLOWS, aqm, CAPACITY)
     return pf.fluid.simulate(
@@ -118,13 +118,13 @@ def extremes(update: str) -> dict[str, Any]:
 def onset(row: Mapping[str, Any]) -> float:
     """Return peak-to-peak^2 / -(gain margin) nearest to the onset, in s^2/dB.
 
-    Near a supercritical Hopf bifurcation the square of the swing grows in proportion to the gain's
+    Near a supercritical Hopf bifurcation the square of the range grows in proportion to the gain's
     excess.
     """
     margin = np.asarray(row["gain_margin_db"])
     nearest = int(np.argmax(np.where(margin < 0.0, margin, -np.inf)))
-    swing = float(row["highest_delay_s"][nearest] - row["lowest_delay_s"][nearest])
-    return swing**2 / -float(margin[nearest])
+    width = float(row["highest_delay_s"][nearest] - row["lowest_delay_s"][nearest])
+    return width**2 / -float(margin[nearest])
 
 
 def _measure(_: Case) -> Measured:
@@ -145,13 +145,13 @@ def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     _draw_onset(places[1], settled)
     clipped = settled[1]["gain_margin_db"][settled[1]["lowest_controller"] <= 0.0].max()
     return Caption(
-        "A negative gain margin, in the model: the delay no longer settles, it cycles",
+        "With a negative gain margin the delay of the model no longer settles: it oscillates",
         note=(
             f"PI2 with scaled gains, {FLOWS.count:g} Reno flows, R = {1e3 * RTT:g} ms,"
             f" {quantity_text(CAPACITY, 'rate')}, T = {quantity_text(_INTERVAL, 'time')}."
-            f" Left: the sampled model, {quantity_text(_DISPLACED, 'time')} of delay added at rest."
-            " Right: the delay in the end.\n"
-            f"From {_EDGE:g} dB on the square of the swing follows a straight line, here that"
+            f" Left: the sampled model, {quantity_text(_DISPLACED, 'time')} of delay added at the"
+            " operating point. Right: the delay in the end.\n"
+            f"From {_EDGE:g} dB on the square of its range follows a straight line, here that"
             f" through the first point. At {_signed(clipped)} dB p′ touches 0, and beyond it grows"
             " no more."
         ),
@@ -201,14 +201,14 @@ def _draw_fork(ax: Axes, settled: Rows) -> None:
 
 
 def _draw_onset(ax: Axes, settled: Rows) -> None:
-    ax.set(xlim=(0.1, -1.0), ylim=(0, 4), xlabel="gain margin [dB]", ylabel="swing² [10⁻⁴ s²]")
+    ax.set(xlim=(0.1, -1.0), ylim=(0, 4), xlabel="gain margin [dB]", ylabel="range² [10⁻⁴ s²]")
     ax.grid(visible=True)
     ax.axvspan(0.0, -1.0, color="#B22222", alpha=0.09, linewidth=0, zorder=0)
     for row, place in zip(settled, ("right", "left"), strict=True):
         margin, style = row["gain_margin_db"], _STYLE[row["line"]]
         unstable = margin < 0.0
-        swing = (row["highest_delay_s"] - row["lowest_delay_s"])[unstable]
-        ax.plot(margin[unstable], 1e4 * swing**2, markersize=3.5, **style)
+        width = (row["highest_delay_s"] - row["lowest_delay_s"])[unstable]
+        ax.plot(margin[unstable], 1e4 * width**2, markersize=3.5, **style)
         slope = 1e4 * onset(row)
         ax.plot([0.0, -0.8], [0.0, 0.8 * slope], color="0.15", linestyle=":", linewidth=1.2)
         text = f"{slope:.2f} per dB"
@@ -231,8 +231,8 @@ RECIPE: Final = Recipe(
     seeds=1,
     decisions=(
         (
-            "Each margin is that of the model's own linear loop, continuous or sampled, with exact"
-            " round-trip times."
+            "Each margin is of the linear loop of the same model, continuous or sampled, with"
+            " exact round-trip times."
         ),
     ),
 )

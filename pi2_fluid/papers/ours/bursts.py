@@ -157,10 +157,13 @@ RECIPE: Final = Recipe(
     seeds=6,
     decisions=(
         (
-            "A train is a transfer whose initial window is all of it: its segments leave at once"
-            " after the handshake. Trains come at random; fewer where they are longer, so that all"
-            " together are 5 Mbit/s."
+            "A train is a transfer whose initial window holds all of it, so its segments leave at"
+            " once after the handshake. Trains come at random. Longer ones are fewer, so all"
+            " together send 5 Mbit/s."
         ),
-        "DualPi2 with its defaults, one queue with the same gains and target, PIE as in Linux.",
+        (
+            "DualPi2 has its defaults, the one queue has the same gains and target, and PIE is as"
+            " in Linux."
+        ),
     ),
 )

@@ -251,6 +251,9 @@ RECIPE: Final = Recipe(
             f"Flows through all queues have a round-trip time of {1e3 * RTT:g} ms, however many"
             f" these are; links of {12e-3 * _CAPACITY:g} Mbit/s, exact round-trip times."
         ),
-        "To each queue what others hold back is nearly as deaf as traffic of a constant rate.",
+        (
+            "Flows that another queue holds back hardly answer this one, like traffic of a"
+            " constant rate."
+        ),
     ),
 )

@@ -286,8 +286,8 @@ def _split(name: str) -> tuple[str, str]:
 
 RECIPE: Final = Recipe(
     caption=(
-        "Swing, utilisation, peak and settling time of deployed and designed gains over the path,"
-        " in packets and in the Linux kernel"
+        "Deviation, utilisation, peak and settling time of deployed and designed gains over the"
+        " path, in packets and in the Linux kernel"
     ),
     kind="packets",
     measure=_measure,
@@ -295,37 +295,39 @@ RECIPE: Final = Recipe(
     seeds=20,
     decisions=(
         (
-            "Classic traffic alone under dualpi2 with a target of 15 ms and Linux's other defaults:"
-            " 3 flows of Reno on 10 Mbit/s, or 20 on 20 Mbit/s, which start within a second; after"
-            " 30 s twice as many join within 0.1 s, and 15 s are left to settle. Means over 20 ms."
+            "Classic traffic runs alone under dualpi2, with a target of 15 ms and Linux's other"
+            " defaults: 3 Reno flows on 10 Mbit/s, or 20 on 20 Mbit/s. They start within a second."
+            " After 30 s twice as many join within 0.1 s, and 15 s are left to settle. All means"
+            " are over 20 ms."
         ),
         (
-            "Gains as the kernel takes them. Linux: alpha 41/256 Hz, beta 819/256 Hz, T = 16 ms."
-            " PI2 paper: 80/256, 800/256, 32 ms; the kernel was measured with many flows only."
-            ' pf.tune("100ms", aqm="dualpi2"): 12/256, 643/256, 16 ms. pf.tune("215ms",'
-            ' aqm="dualpi2"), for 200 ms of path and the target: 5/256, 299/256, 35 ms, of which'
-            " alpha acts a fifth lower than designed, since its parts are whole. RFC 9332's rule"
-            " for 100 ms, 0.15 and 3 Hz at 15 ms, is Linux's but for rounding, and left out."
+            "Gains are as the kernel takes them. Linux has alpha 41/256 Hz, beta 819/256 Hz and T"
+            " = 16 ms. The PI2 paper has 80/256, 800/256 and 32 ms; the kernel ran these with many"
+            ' flows only. pf.tune("100ms", aqm="dualpi2") gives 12/256, 643/256 and 16 ms.'
+            ' pf.tune("215ms", aqm="dualpi2"), for a path of 200 ms and the target, gives 5/256,'
+            " 299/256 and 35 ms; its alpha is a fifth below the design, since parts are whole. RFC"
+            " 9332's rule for 100 ms (0.15 and 3 Hz at 15 ms) rounds to Linux's gains, and is left"
+            " out."
         ),
         (
-            "Swing and utilisation are of the last 15 s before the step. On 200 ms the design for"
-            " 215 ms is then still coming back from its start, which overshoots."
+            "Deviation and utilisation are of the last 15 s before the step. On 200 ms the design"
+            " for 215 ms has then not yet settled after its start, which overshoots."
         ),
         (
-            "Settled is a mean over 1 s that comes to stay within half the target of it for 3 s:"
-            " where few flows leave the link idle, on long paths, few runs ever are."
+            "A run has settled when its mean over 1 s stays within half the target of the target"
+            " for 3 s. On long paths few flows leave the link idle, and few runs settle."
         ),
         (
-            "Of the kernel's 21 cells packets differ by chance alone: the root mean square of the"
-            " differences of means over their standard errors, 20 seeds each, is 0.8 to 1.2 by"
-            " measure, the largest 3.3; of settling times, of which some are short and others are"
-            " cut off at 15 s, 1.3 and 4.1."
+            "In the kernel's 21 cells, packets differ from it by chance alone. The difference of"
+            " means over its standard error, with 20 seeds each, has a root mean square of 0.8 to"
+            " 1.2 by measure, and 3.3 at most. For settling times it is 1.3, and 4.1 at most: some"
+            " are short, and others are cut off at 15 s."
         ),
         (
-            "The kernel's runs are stored, `tools/measure_gains.py` measures them again, in twenty"
-            " minutes of CPU time; lines are made afresh. Receivers' buffers began with 4 MB in"
-            " them; with Linux's own, as guests have them now, 8 to 12 seeds of each cell differ"
-            " from them by chance alone: the root mean square of z is 0.8 to 1.3 by measure."
+            "The kernel's runs are stored; the lines are computed. `tools/measure_gains.py`"
+            " measures the kernel again, in twenty minutes of CPU time. Its receivers had buffers"
+            " of 4 MB at first. With Linux's own, which guests have now, 8 to 12 seeds of each"
+            " cell differ by chance alone: that root mean square is 0.8 to 1.3 by measure."
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Echo modes: unpaced L4S flows over equal paths make a dual queue swing at harmonics of 1/RTT."""
+"""Echo modes: unpaced L4S flows over equal paths, and a dual queue at harmonics of 1/RTT."""
 
 from __future__ import annotations
 
@@ -145,12 +145,12 @@ def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     axes[-1][1].set_xlabel("angular frequency [rad/s]")
     figure.supylabel("Classic queue delay [ms]", fontsize=10)
     return Caption(
-        "Echoes of one round trip: a dual queue swings at lines that no margin shows",
+        "Echoes of one round trip make a dual queue oscillate at lines that no margin shows",
         note=(
             f"{_FLOWS} Reno flows and as many unpaced Scalable ones as take half of the link, under"
             f" DualPi2, in packets. Right: amplitude of the delay's sines over {_WATCHED:g} s.\n"
-            "Dashed: echo modes that the linear loop by the ack clock predicts to grow over equal"
-            " paths, and how fast; dotted: to decay."
+            "Dashed: echo modes that grow over equal paths, and how fast, by the linear loop by"
+            " acknowledgements; dotted: those that decay."
         ),
     )
 
@@ -194,5 +194,5 @@ RECIPE: Final = Recipe(
     measure=_measure,
     pages={"": Page(_draw, (9.4, 7.2))},
     seeds=1,
-    decisions=("Unequal paths are from 0.8 to 1.2 times as long; they leave little of the modes.",),
+    decisions=("Unequal paths are 0.8 to 1.2 times as long, and leave little of the modes.",),
 )

@@ -99,11 +99,11 @@ def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     )
     delay.set_ylabel("queue delay [ms]")
     return Caption(
-        "At low load PI drives window and queue round a cycle; PI2 brings them to rest",
+        "At low load window and queue oscillate under PI; under PI2 they settle",
         note=(
             f"{FLOWS.count:g} Reno flows on {quantity_text(CAPACITY, 'rate')} with"
             f" {quantity_text(float(FLOWS.base_rtt), 'time')} of path. Each trajectory begins at"
-            " its dot, all that came before at rest there. PI's cycle has a period of"
+            " its dot, and stayed there before. PI's cycle has a period of"
             f" {measured.tables['cycle'][0]['period_s']:.3f} s.\n"
             "Trajectories may cross: the state of a loop with delay holds the last round trip, not"
             " only the two numbers shown."
@@ -179,9 +179,9 @@ RECIPE: Final = Recipe(
     seeds=1,
     decisions=(
         (
-            "Continuous controllers: PI with alpha 0.125 and beta 1.25 Hz on p, PI2 with 0.3125 and"
-            " 3.125 Hz on p′, target 20 ms."
+            "Controllers are continuous, with a target of 20 ms. PI has alpha 0.125 and beta 1.25"
+            " Hz on p, PI2 0.3125 and 3.125 Hz on p′."
         ),
-        "In PI's cycle p is 0 for a part of it; both starts end there.",
+        "In a part of PI's cycle p is 0. Both starts end in this cycle.",
     ),
 )

@@ -199,8 +199,8 @@ RECIPE: Final = Recipe(
     seeds=3,
     decisions=(
         (
-            "8000 packets of 1000 bytes per second, marks; of REM gamma 0.001, phi 1.001, a target"
-            " of 20 packets; of PI2 one of 20 ms."
+            "The link carries 8000 packets of 1000 bytes a second, and queues mark. REM has gamma"
+            " 0.001, phi 1.001 and a target of 20 packets, PI2 one of 20 ms."
         ),
         f"Exact round-trip times; scatter from {_SETTLED:g} s on.",
     ),

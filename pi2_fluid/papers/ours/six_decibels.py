@@ -148,13 +148,13 @@ def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     _draw_margins(right, tables["least"], tables["deployed"])
     seeds, target = len(tables["packets"][0]["seed"]), float(queue(ALPHA, 1.0).target)
     return Caption(
-        "Chance moves the delay least with six to seven decibels at the round trip that is there",
+        "Chance moves the delay least at a gain margin of six to seven decibels",
         note=(
             f"Reno under DualPI2 on {quantity_text(CAPACITY, 'rate')}, W about {WINDOW:g}; R with"
             f" the target of {quantity_text(target, 'time')}. Left: alpha {ALPHA}/{_PARTS} Hz."
-            " Lines: `delay_sd`, lowest at the ring, with the margin there.\nSquares: packets, mean"
-            f" and range of {seeds} seeds; crosses: where p′ meets 0 and the mean delay is at most"
-            f" {100 * _LOW:g} % of the target. Right: black, margins of least deviation."
+            " Lines: `delay_sd`, lowest at the circle, with the margin there.\nSquares: packets,"
+            f" mean and range of {seeds} seeds; crosses: where p′ meets 0 and the mean delay is at"
+            f" most {100 * _LOW:g} % of the target. Right: black, margins of least deviation."
         ),
     )
 
@@ -215,7 +215,7 @@ def _draw_margins(ax: Axes, best: Rows, deployed: Rows) -> None:
 
 RECIPE: Final = Recipe(
     caption=(
-        "Standard deviation of the delay that chance makes, over beta, and the gain margin where it"
+        "Standard deviation that chance gives the delay, over beta; and the gain margin where it"
         " is least, over the round-trip time"
     ),
     kind="fluid and packets",
@@ -224,19 +224,19 @@ RECIPE: Final = Recipe(
     seeds=6,
     decisions=(
         (
-            "DualPI2 as in Linux 6.18, T = 16 ms. As many Reno flows as have some 20 segments under"
-            " way each at the round-trip time, 21 at 25 ms to 96 at 115 ms. `Loop.delay_sd`"
-            " of the sampled loop by the ack clock, and packets, both in means over 20 ms; packets"
-            " from 10 to 40 s."
+            "DualPI2 is that of Linux 6.18, with T = 16 ms. Each Reno flow has some 20 segments"
+            " under way: there are 21 flows at 25 ms and 96 at 115 ms. Lines are `Loop.delay_sd`"
+            " of the sampled loop by acknowledgements, points are packets from 10 to 40 s. Both"
+            " are in means over 20 ms."
         ),
         (
-            "Of the lines nothing is fitted; packets lie 10 to 25 % above them. Where gains are so"
-            " high that p' meets 0 the mean delay sinks below the target, and its deviation with"
-            " it: those points are crosses, and no sign of a queue that is calmer at its target."
+            "Nothing is fitted. Packets lie 10 to 25 % above the lines. Where high gains drive p'"
+            " to 0, the mean delay falls below the target, and its deviation with it. Those points"
+            " are crosses: such a queue is not steadier at its target."
         ),
         (
-            "Without an integral to speak of the least deviation has 7.3 to 7.5 dB at any"
-            " round-trip time. Alpha takes phase on long paths: with Linux's the least is larger"
+            "With an alpha close to 0 the deviation is least at 7.3 to 7.5 dB, at any round-trip"
+            " time. Alpha costs phase on long paths: with Linux's the least deviation is larger"
             " there, and has less margin."
         ),
     ),

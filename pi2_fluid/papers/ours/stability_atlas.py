@@ -305,36 +305,33 @@ RECIPE: Final = Recipe(
     coarse=True,
     decisions=(
         (
-            "A path, a rate per flow and the queue's target make a window, W = rate × (path + 15"
-            " ms)/12000 bit, and the load p′ = √2/W that keeps it: nothing else of a link's"
-            " capacity and its number of flows is in the loop. A loop whose p′ would exceed 1 is"
-            " left out."
+            "A path, a rate per flow and the queue's target give a window, W = rate × (path + 15"
+            " ms)/12000 bit, and the load p′ = √2/W that keeps it. The capacity and the number of"
+            " flows are nowhere else in the loop. Loops with a p′ above 1 are left out."
         ),
         (
-            "Of dualpi2 it is Classic traffic alone, whose loop is PI2's. Round-trip times are"
-            " constant in the window law; senders send by rates, not by acknowledgements."
+            "Under dualpi2 there is Classic traffic alone, and its loop is that of PI2. The window"
+            " law has constant round-trip times, and senders send by rates, not by"
+            " acknowledgements."
+        ),
+        ("Textbooks ask for 6 dB and 30 degrees. At 20 dB gains could be ten times as large."),
+        (
+            "Why T matters: queue and controller are two integrators in a row. Where windows are"
+            " large the phase starts at -180 degrees, and only beta lifts it, if R < T beta/(2"
+            " alpha). At T = 1 ms that is 10 ms for Linux's gains and 5 ms for PIE's, less than"
+            " the queue alone. Scaling both gains does not help. A longer T alone weakens the"
+            " integral and moves the border out."
         ),
         (
-            "6 dB and 30 degrees are what textbooks ask for. From 20 dB on gains could be ten times"
-            " as large."
+            "PIE's table divides its gains in steps as p falls, hence the teeth. After a large"
+            " division there is much gain margin and little phase margin: the crossover is so low"
+            " that beta does not lift the phase there, and the loop oscillates slowly. The table"
+            " ends at p = 1e-6, and below it margins fall with the rate."
         ),
         (
-            "Why T matters: of two integrators in a row, queue and controller, the phase begins at"
-            " -180 degrees where windows are large, and only beta lifts it, if R < T beta/(2"
-            " alpha). At T = 1 ms Linux's gains leave 10 ms and PIE's 5 ms, less than the queue"
-            " alone; no scaling of both gains helps. A longer T alone weakens the integral and"
-            " moves the border out."
-        ),
-        (
-            "PIE's table divides its gains by a step as p falls, hence the teeth. Where it divides"
-            " by much, gain margin is plenty and phase margin is not: the crossover lies so low"
-            " that beta does not lift the phase there, and the loop is slow and rings. Below p ="
-            " 1e-6 the table ends, and margins fall with the rate."
-        ),
-        (
-            'Designs are those of pf.tune("100ms", update_interval=T) for Reno: proved for 5 to 100'
-            " ms, queue included, and every load at T = 16 and 32 ms, checked on a grid at 1 ms."
-            " Their alpha goes with T; their borders hardly do."
+            'The designs are from pf.tune("100ms", update_interval=T) for Reno, for 5 to 100 ms,'
+            " queue included, and every load. They are proved at T = 16 and 32 ms and checked on a"
+            " grid at 1 ms. Their alpha depends on T, their borders hardly do."
         ),
     ),
 )

@@ -298,8 +298,8 @@ def _draw_regime(ax: Axes, rows: Rows) -> None:
 
 RECIPE: Final = Recipe(
     caption=(
-        "Delay after a disturbance against rate, of DualPI2 with other gains and other targets,"
-        " among many long flows and where short flows run beside few long ones"
+        "Delay after a disturbance against rate under DualPI2, with other gains or targets, for"
+        " many long flows and for short flows beside few long ones"
     ),
     kind="packets",
     measure=_measure,
@@ -307,33 +307,32 @@ RECIPE: Final = Recipe(
     seeds=20,
     decisions=(
         (
-            "DualPI2 as in Linux 6.18, T = 16 ms. 41/819 are Linux's defaults, 12/643 what"
-            ' pf.tune("100ms", aqm="dualpi2") designs, in whole parts of 1/256 Hz; 41/1200 and'
-            " 41/1800 are the defaults with 1.5 and 2.2 times the beta. The other line keeps the"
-            " default gains and has targets of 20, 12 and 10 ms: lower delay for less rate is to"
-            " be had that way, too, and gains are worth something only where they do better."
+            "DualPI2 is that of Linux 6.18, with T = 16 ms. Pairs are alpha and beta in parts of"
+            ' 1/256 Hz: 41/819 is Linux\'s default, and pf.tune("100ms", aqm="dualpi2") designs'
+            " 12/643. 41/1200 and 41/1800 have 1.5 and 2.2 times the default beta. The other line"
+            " keeps the default gains, with targets of 20, 12 and 10 ms. A lower target also buys"
+            " delay for rate, so other gains are worth something only where they do better."
         ),
         (
-            "Many long flows: 10 to 30 Cubic or Reno flows on 10 to 100 Mbit/s and paths of 10 to"
-            " 100 ms; at 20 s as many, or twice as many, join within 0.1 s. The delay is that of"
-            " the packets that the queue lets through in the 8 s after it, the rate of 8 to 28 s."
+            "Many long flows are 10 to 30 Cubic or Reno flows on 10 to 100 Mbit/s and paths of 10"
+            " to 100 ms. At 20 s as many more join within 0.1 s, or twice as many. The delay is of"
+            " packets that leave in the next 8 s, the rate of 8 to 28 s."
         ),
         (
-            "Short flows: 1, 2 or 4 long Cubic flows on 20 to 100 Mbit/s and paths of 30 ms; beside"
-            " them Cubic flows that come at random times, of 8 segments and more as pages have"
-            " (Pareto, shape 1.3, cut at 2000), or of 100 or 200 each as pieces of video may have."
-            " Delay and rate are of 8 to 36 s. These sets of traffic are our choice, not a"
-            " measurement of what anybody's link carries."
+            "Short flows are Cubic flows at random times beside 1, 2 or 4 long Cubic flows, on 20"
+            " to 100 Mbit/s and paths of 30 ms. They have 8 segments and more, like pages (Pareto,"
+            " shape 1.3, cut at 2000), or 100 or 200 each, like pieces of video. Delay and rate"
+            " are of 8 to 36 s. We chose these sets of traffic; nobody measured them on a link."
         ),
         (
-            "The same seed meets the same random numbers under every queue. For each seed the"
-            " logarithms of ratios, and the differences of rate, are averaged over the six sets of"
-            " traffic; intervals are of that average over seeds, by Student's t. They say nothing"
-            " about other sets of traffic; the numbers of each are in the file of cells."
+            "Under every queue the same seed has the same random numbers. For each seed the"
+            " logarithms of ratios and the differences of rate are averaged over the six sets of"
+            " traffic. The intervals, by Student's t, are of this average over seeds. They say"
+            " nothing about other traffic; the file of cells has the numbers of each set."
         ),
         (
-            "W is what long flows have alone: capacity times mean round-trip time, the target of"
-            " 15 ms included, over their number before more join."
+            "W is the window of long flows alone: capacity times mean round-trip time, with the"
+            " target of 15 ms, over their number before more join."
         ),
     ),
 )

@@ -127,7 +127,7 @@ def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     _legend(wide)
     no_line = "no line keeps them" if every < 0.0 else "a line keeps them"
     return Caption(
-        f"Sources answer alike at high frequencies but over long paths, and {no_line} from −1",
+        f"Sources answer alike at high frequencies except over long paths, and {no_line} from −1",
         setting=f"Each λ of (16), α = {alpha:g}, z = {z:g}/s",
         note=(
             f"Nearest to −1: {min(row['nearest'] for row in rows):.3f}. Shorter round-trip times"
@@ -178,17 +178,16 @@ RECIPE: Final = Recipe(
     seeds=1,
     decisions=(
         (
-            "The paper gives the ends of round-trip times and of nu/kappa; between them are powers"
-            " of ten, and of nu/kappa 1 and 10."
+            "The paper gives the ends of the ranges. Between them we take powers of ten, of"
+            " nu/kappa 1 and 10."
         ),
-        "High frequencies are those from 1/tau on, as in the proof; alike is 0.8 to 1.25.",
+        "High frequencies begin at 1/tau, as in the proof. Alike is 0.8 to 1.25.",
     ),
     why={
-        "coincide": "Those of 1 ms to 100 ms coincide. Where the round-trip time is 1 s, not short"
-        " beside 1/z = 5 s, and nu/kappa 0.1, curves come together only as z/w does"
-        " (claim paganini-36).",
-        "hull": "All points together hold -1; only those of one frequency combine, and they leave"
-        " it out (claim paganini-37).",
-        "": "Equation (16).",
+        "coincide": "The curves of 1 ms to 100 ms coincide. At 1 s, which is not short beside 1/z"
+        " = 5 s, and nu/kappa = 0.1 they approach each other only as z/w does (claim paganini-36).",
+        "hull": "The hull of all points holds -1. But only points of one frequency combine, and"
+        " their hull does not (claim paganini-37).",
+        "": "This is equation (16).",
     },
 )

@@ -192,15 +192,15 @@ RECIPE: Final = Recipe(
             f"The paper gives no numbers for its curves: alpha = {ALPHA:g}, as in Figure 1, and eta"
             f" = {ETA:g}, which Figure 1 has at 1 s."
         ),
-        "The dotted and the red curve, and the map on the right, are ours.",
+        "The dotted and the red curve and the map on the right are ours.",
     ),
     why={
-        "dashed": "It crosses where atan(eta) of the turn is made up; up to eta = 0.49 of alpha ="
-        " 1 it would stay below -1.",
-        "low": "On 5 ratios nu/kappa and 4 round-trip times, up to the longest.",
-        "eta": "The least of v/tan(v) up to v = 1 (claim paganini-27).",
-        "small_enough": "Computed for alpha 0.37, 1, 1.2, 1.5 (claim paganini-38).",
-        "": "Equations (16) to (18).",
+        "dashed": "The curve crosses where it has made up for atan(eta) of its turn. Up to eta ="
+        " 0.49 it would stay below -1 at alpha = 1.",
+        "low": "This was computed for 5 ratios nu/kappa and 4 round-trip times, up to the longest.",
+        "eta": "This is the least v/tan(v) up to v = 1 (claim paganini-27).",
+        "small_enough": "This was computed for alpha = 0.37, 1, 1.2 and 1.5 (claim paganini-38).",
+        "": "These are equations (16) to (18).",
     },
-    conditions={"dashed": "eta = 0.2, which the paper does not give"},
+    conditions={"dashed": "eta is 0.2; the paper does not give it"},
 )

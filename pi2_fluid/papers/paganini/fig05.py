@@ -164,8 +164,8 @@ def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
         "Equal rates whatever the path, 95 %, and a short queue but for one burst",
         note=(
             f"{KEY}.\n"
-            f"Prices rest {min(low):.0f} to {max(low):.0f} % below the fluid's; {still:.0f} packets"
-            f" or less wait at rest, {link['queue_packets'].max():.0f} after"
+            f"Prices settle {min(low):.0f} to {max(low):.0f} % below the fluid's; {still:.0f}"
+            f" packets or less wait once settled, {link['queue_packets'].max():.0f} after"
             f" {case.scenarios[SCENARIO].flows[-1].count:g} flows have joined,"
             f" {link['queue_fluid_packets'].max():.0f} in the fluid."
         ),
@@ -206,33 +206,33 @@ RECIPE: Final = Recipe(
     pages={"": Page(_draw, SIZE), "burst": Page(_draw_burst, (9.0, 4.6))},
     scenarios=shipped(SCENARIO),
     decisions=(
-        "One way of the paper's two; both ways the queue and utilization are the same.",
-        "Groups join in the order of their paths, shortest first, each within 100 ms.",
-        "Rates, prices and utilization of a stage are those of its last 10 s.",
+        "We run one of the paper's two ways. Queue and utilization are the same both ways.",
+        "Groups join in the order of their paths, the shortest first, each within 100 ms.",
+        "Rates, prices and utilization of a stage are of its last 10 s.",
         (
-            "How smooth: what a flow sends second by second in the last 10 s with 32 flows; of"
-            " NewReno the same under RED on an eighth of Figure 6's links."
+            '"Smooth" compares what a flow sends in each of the last 10 s with 32 flows. NewReno'
+            " runs under RED on an eighth of the links of Figure 6."
         ),
         (
             "Windows begin with one segment and without slow start; growth is read from"
             f" {_GROWING[0]:g} to {_GROWING[1]:g} s."
         ),
-        f"Always: every mean over 20 ms from {_BEGUN:g} s on.",
+        f'"Always" is every mean over 20 ms from {_BEGUN:g} s on.',
     ),
     why={
-        "rates": "At rest x = K/q for every path; what is left is noise of short windows.",
+        "rates": "At the operating point x = K/q for every path. The rest is noise of short"
+        " windows.",
         "prices": "A window that noise moves sends less than its mean, and prices read from few"
-        " marks are too high in the mean, so that a lower price fills the link.",
-        "smooth": "There is no halving; a mark of 31 moves the window a little.",
-        "noise": "By the share of marks of the link, among the last 31.",
-        "queue": "Ours is shorter. Paced packets at 95 % hardly wait; both ways, with"
-        " acknowledgements in the queue, 4 to 6 packets do, too. What else was in the paper's queue"
-        " is open.",
-        "overshoot": "Over 200 ms windows, which may rise by a segment per acknowledgement, fall"
-        " behind for 2 s and then come together.",
-        "used": "The price settles only where arrivals are 95 %; the least is when flows join.",
-        "growth": "With q = 0, (19) and (20) are w' = beta K.",
-        "price_grows": "At rest the price is N K/c.",
-        "": "Packets of the scenario at full size.",
+        " marks are too high on average. So a lower price fills the link.",
+        "smooth": "No window is halved: one mark of 31 moves it a little.",
+        "noise": "The number comes from the link's share of marks, among the last 31.",
+        "queue": "Ours is shorter. Paced packets hardly wait at 95 %. With acknowledgements in the"
+        " queue, both ways, 4 to 6 packets wait, too. What else was in the paper's queue is open.",
+        "overshoot": "A window may rise by a segment per acknowledgement. Those over 200 ms fall"
+        " behind for 2 s, and then arrive together.",
+        "used": "The price settles only where arrivals are 95 %. The use is least when flows join.",
+        "growth": "With q = 0, equations (19) and (20) are w' = beta K.",
+        "price_grows": "At the operating point the price is N K/c.",
+        "": "The packets are of the whole scenario.",
     },
 )

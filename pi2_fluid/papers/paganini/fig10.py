@@ -72,18 +72,24 @@ RECIPE: Final = Recipe(
     pages={"": Page(_draw, SIZE)},
     scenarios=shipped(SCENARIO, MANY),
     decisions=(
-        "phi = 1.609, with which 5 % are marked where 512 flows rest: the text says 0.05, not phi.",
-        "Satisfactory: the target utilization in each stage, and alike shares of all paths.",
-        "Noisier: the standard deviation of the price in the last 10 s of a stage.",
-        "All else as in Figure 5.",
+        (
+            "The text says 0.05, not phi. With phi = 1.609, 5 % are marked at the operating point"
+            " of 512 flows."
+        ),
+        (
+            '"Satisfactory" means the target utilization in each stage, and shares of all paths'
+            " that are alike."
+        ),
+        '"Noisier" compares the standard deviation of the price in the last 10 s of a stage.',
+        "All else is as in Figure 5.",
     ),
     why={
-        "most": "The price, and with it the marks, rest somewhat below the equilibrium's.",
-        "least": "The price is proportional to the flows, a sixteenth at 32 flows.",
-        "used": "The link's price finds its target whatever the noise.",
-        "shares": "One mark of 31 moves a short path's window much, by alpha q/tau; xi holds the"
-        " mean of K/W, and the mean of a W that swings is above that.",
-        "noisier": "One mark more or less of 31 means much where 5 % are marked.",
+        "most": "The price, and with it the marks, settles somewhat below the operating point.",
+        "least": "The price is proportional to the flows: a sixteenth at 32 flows.",
+        "used": "The link's price reaches its target in spite of the noise.",
+        "shares": "One mark of 31 moves the window of a short path much, by alpha q/tau. xi holds"
+        " the mean of K/W, and a W that varies has a higher mean.",
+        "noisier": "One mark of 31 more or less means much where 5 % are marked.",
     },
-    conditions={"most": "phi is chosen for it"},
+    conditions={"most": "we choose phi for it"},
 )

@@ -124,14 +124,15 @@ RECIPE: Final = Recipe(
     seeds=SEEDS,
     decisions=(
         "Sizes are rounded up to whole packets.",
-        f"The paper has one sample; the statements are judged by {SEEDS}, as a few sizes decide.",
+        f"The paper has one sample. We judge by {SEEDS}, since a few sizes decide.",
     ),
     why={
-        "total": "A distribution of shape 1 has no mean: sums of 8 in 10 samples are between"
-        " 3.3e7 and 6.5e7. The paper's is one of them.",
-        "mice": "Of Pareto sizes exactly 90 % are below ten times the scale; samples scatter about"
-        " that by 0.2 points, so that half of them are below.",
-        "carried": "It is 25 % where the sum is as small as the paper's (claim paganini-55).",
-        "": "As in the scenarios of Figures 12 and 13.",
+        "total": "A distribution of shape 1 has no mean. In 8 of 10 samples the sum is between"
+        " 3.3e7 and 6.5e7, as in the paper's.",
+        "mice": "Exactly 90 % of Pareto sizes are below ten times the scale. Samples scatter about"
+        " that by 0.2 points, and half of them are below.",
+        "carried": "The part is 25 % where the sum is as small as in the paper (claim"
+        " paganini-55).",
+        "": "This is as in the scenarios of Figures 12 and 13.",
     },
 )

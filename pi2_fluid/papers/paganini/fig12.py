@@ -63,14 +63,14 @@ RECIPE: Final = Recipe(
     changeable=(),
     decisions=(
         *DECISIONS,
-        f"A few overshoots: beyond {OVERSHOOT:g} packets less than {100 * SELDOM:g} % of the time.",
+        f"A few overshoots: less than {100 * SELDOM:g} % of the time above {OVERSHOOT:g} packets.",
     ),
     why={
-        "used": "The price settles only where arrivals are 95 % of the link.",
-        "used_red": "NewReno begins each transfer anew, and halves its windows.",
-        "queue_red": "The link keeps 5 % free, which absorbs what begins and ends.",
-        "overshoots": "The queue is beyond 200 packets for 2 to 6 % of the time: about as seldom as"
-        " we asked for, which is our decision, but not in five of six runs.",
+        "used": "The price settles only where arrivals are 95 % of the capacity.",
+        "used_red": "NewReno starts each transfer anew, and halves its windows.",
+        "queue_red": "The link keeps 5 % free, which absorbs transfers that begin and end.",
+        "overshoots": "The queue is above 200 packets for 2 to 6 % of the time. That is about our"
+        " limit, but not in five of six runs.",
         "elephants": "At rest x = K/q for every path.",
     },
 )

@@ -115,19 +115,20 @@ RECIPE: Final = Recipe(
     changeable=(),
     decisions=(
         *DECISIONS,
-        "max_p 0.1, gentle and spaced marks, as ns-2 has them; the first window has 2 segments.",
+        "RED has max_p 0.1, gentle and spaced marks, as in ns-2. The first window has 2 segments.",
         (
-            "Adaptive RED, AVQ and PI are those of Figures 7 to 9 in packets, and the link has half"
+            "Adaptive RED, AVQ and PI count packets as in Figures 7 to 9, and the link has half"
             f" of their capacity; {CLAIMED:g} s. Noise is the standard deviation of the queue over"
             " 20 ms."
         ),
     ),
     why={
-        "high_delay": "RED marks only where its average queue is beyond 100 packets.",
-        "narrow_used": "Marks end slow start early; then windows grow by a segment per round trip.",
-        "avq_used": "Its virtual queue holds 5000 packets, which is ours, so that some 2000 wait,"
-        " and with them more is used.",
-        "adaptive_used": "It raises its queue until that is between its thresholds.",
-        "": "Slow starts of the mice come in bursts, which marks answer a round trip later.",
+        "high_delay": "RED marks only where its average queue is above 100 packets.",
+        "narrow_used": "Marks end slow start early, and then windows grow by a segment per round"
+        " trip.",
+        "avq_used": "We let AVQ's virtual queue hold 5000 packets. So some 2000 wait, and more of"
+        " the link is used.",
+        "adaptive_used": "Adaptive RED raises its queue until that is between the thresholds.",
+        "": "Mice in slow start come in bursts, and marks answer a round trip later.",
     },
 )

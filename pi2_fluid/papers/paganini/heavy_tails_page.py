@@ -40,14 +40,11 @@ SIZE: Final = (9.4, 6.6)
 _DASHES: Final = ("-", (0, (5, 1)), "-.")
 #: Of both figures: what the paper does not say.
 DECISIONS: Final = (
-    "Sources wait 1 s in the mean from the end of a transfer to the next, and each opens anew.",
+    "A source waits 1 s on average from one transfer to the next, and opens each anew.",
+    (f"The text gives no duration. We run {CLAIMED:g} s, and judge one way from {AFTER:g} s on."),
     (
-        f"The text says nothing of how long: {CLAIMED:g} s of each scenario are run, and judged"
-        f" from {AFTER:g} s on, of one way of the two."
-    ),
-    (
-        f"Elephants: transfers of {ELEPHANT} packets and more, {SETTLED:g} s after they began,"
-        " in each hundredth of the run."
+        f"Elephants are transfers of {ELEPHANT} packets and more, {SETTLED:g} s after they began."
+        " We look at them in each hundredth of the run."
     ),
 )
 

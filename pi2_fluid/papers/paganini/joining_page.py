@@ -28,7 +28,7 @@ _STATED_USE: Final = 0.95  # of the capacity
 #: What the notes say of its lines.
 KEY: Final = (
     f"Packets: median and range of the runs; of flows {share_text(MIDDLE)} in the band. Dashed: the"
-    " fluid, and rates where stages rest. Percentages: packets marked"
+    " fluid, and rates at the operating points. Percentages: packets marked"
 )
 _LEAST: Final = 0.1  # packets, where the logarithmic axis of the queue ends
 

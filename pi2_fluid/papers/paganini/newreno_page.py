@@ -38,33 +38,35 @@ _STYLES: Final = {"both ways": (COLORS[1], "-"), "one way": (COLORS[2], "--")}
 _RED: Final = 6  # figure, whose thresholds are also made smaller, and others compared with
 
 _DECISIONS: Final = (
-    "Utilization and queue of a stage are those of its second half, and of one way of the two.",
-    f"Much lower is {100 * MUCH:g} points below the {100 * ASKED:g} % of the new protocol.",
-    "Groups join in the order of their paths, shortest first, each within 100 ms.",
+    "Utilization and queue of a stage are of its second half, one way.",
+    f'"Much lower" is {100 * MUCH:g} points below the {100 * ASKED:g} % of the new protocol.',
+    "Groups join in the order of their paths, the shortest first, each within 100 ms.",
     (
-        f"In a hurry {100 * CLAIMED:g} % of the links and flows, with as much of the queue's"
-        " thresholds; otherwise all."
+        f"With few seeds we run {100 * CLAIMED:g} % of links, flows and the queue's thresholds,"
+        " otherwise all."
     ),
-    "TCP is Linux's NewReno, where the paper had ns-2's.",
+    "TCP is NewReno of Linux; the paper had that of ns-2.",
 )
 _ELSE: Final[Mapping[int, tuple[str, ...]]] = {
     6: (
-        "max_p 0.1, gentle, and spaced marks, as ns-2 has them by default.",
-        "Thresholds 5 and 20 with the 32 first flows, on whole links, from 10 to 20 s.",
+        "RED has the defaults of ns-2: max_p 0.1, gentle, spaced marks.",
+        "Thresholds of 5 and 20 run with the first 32 flows, on whole links, from 10 to 20 s.",
     ),
-    7: ("Thresholds and weight are those of RED; max_p begins at 0.1.",),
-    8: ("Utilization 0.98 and alpha 0.15, which are ns-2's; 5000 packets for the virtual queue.",),
-    9: ("Gains are those of ns-2, a 1.822e-5, b 1.816e-5, 170 times a second.",),
+    7: ("Thresholds and weight are those of RED, and max_p begins at 0.1.",),
+    8: ("Utilization 0.98 and alpha 0.15 are those of ns-2. The virtual queue has 5000 packets.",),
+    9: ("The gains are those of ns-2: a = 1.822e-5, b = 1.816e-5, 170 times a second.",),
 }
 _LOW: Final = {
-    6: "RED's queue holds enough for windows that are halved: its marks are spread over 32 flows.",
-    7: "It raises its queue until it is between its thresholds, and with it the utilization.",
-    8: "Its virtual queue of 5000 packets lets a real one grow, from which windows are halved.",
-    9: "Its queue is some packets long, too short for windows of 300 segments that are halved, and"
+    6: "RED's queue holds enough for halved windows, since its marks are spread over 32 flows.",
+    7: "Adaptive RED raises its queue until it is between the thresholds, and with it the"
+    " utilization.",
+    8: "AVQ's virtual queue of 5000 packets lets a real one grow, which fills the link when"
+    " windows are halved.",
+    9: "PI's queue of some packets is too short for windows of 300 segments that are halved, and"
     " bursts of acknowledgements make bursts of data.",
 }
 _BESIDE: Final = {
-    9: "PI's queue is too short to fill the link, RED's is not; PI's gains are our decision."
+    9: "PI's queue is too short to fill the link, and RED's is not. We chose PI's gains."
 }
 
 
@@ -73,16 +75,16 @@ def make_recipe(figure: int) -> Recipe:
     name, queue = _name(figure), QUEUES[figure]
     why = {
         "low_load": _LOW[figure],
-        "improves": "More flows have smaller windows, of which one at a time is halved.",
-        "delay_grows": "The more flows, the more marks they need, and so the longer a queue.",
+        "improves": "More flows have smaller windows, and one at a time is halved.",
+        "delay_grows": "More flows need more marks, and so a longer queue.",
     }
     if figure == _RED:
         why |= {
-            "max_delay": "2500 packets at 250 000 a second.",
-            "narrow_queue": "It ends where marks begin, at a few packets.",
-            "narrow_used": "32 windows are halved at different times, and add up to more than half."
-            " With max_p from 0.02 to 1, not gentle, or every packet acknowledged it is 60 to 70 %;"
-            " which load the paper means is open.",
+            "max_delay": "2500 packets leave at 250 000 a second.",
+            "narrow_queue": "The queue ends where marks begin, at a few packets.",
+            "narrow_used": "32 windows are halved at different times, and add up to more than"
+            " half. With max_p from 0.02 to 1, not gentle, or with every packet acknowledged it is"
+            " 60 to 70 %. The load that the paper means is open.",
         }
     else:
         why["little_difference"] = _BESIDE.get(figure, "RED's queue fills the link, too.")

@@ -142,7 +142,7 @@ def _growth() -> Claim:
             f" {1e3 * GROUP_RTTS[0]:g} ms."
         ),
         verdict=decide(bool(np.ptp([*slopes, later]) < 1e-9 * later)),
-        why="With q = 0, (19) and (20) are w' = beta K.",
+        why="With q = 0, equations (19) and (20) are w' = beta K.",
     )
 
 

@@ -123,8 +123,8 @@ RECIPE: Final = Recipe(
     seeds=1,
     decisions=(
         (
-            "The windows are means over one period of signals that come periodically, as in the"
-            " papers cited for (5) and (6); of Cubic with that paper's decrease of 0.2."
+            "The windows are means over one period of periodic signals, as in the papers cited for"
+            " (5) and (6). Cubic has the decrease of its paper, 0.2."
         ),
         (
             f"The loops are compared at p′ = {', '.join(f'{p:g}' for p in LOADS)} and"
@@ -132,15 +132,15 @@ RECIPE: Final = Recipe(
             " rad/s, with the gains of Figure 7."
         ),
         (
-            "After (34), s_R is taken as √2 p0′/R0; printed beside it is √2 p0/R0, without the root"
-            " over p0 that would make both the same."
+            "After (34) the paper prints s_R in two ways, √2 p0′/R0 and √2 p0/R0, where the second"
+            " lacks a root over p0. We take the first."
         ),
     ),
     why={
-        "": "Means over a sawtooth; the fluid model, whose signals are independent of the window,"
-        " has √2 for Reno and 1.83 for CReno (claim pi2-15).",
-        "dctcp": "The window at which growth by (9) and decrease by (10) balance.",
-        "loops": "The linearised equations of the laws here against the formulas, letter by letter;"
-        " they differ by rounding.",
+        "": "These are means over a sawtooth. In the fluid, where signals do not depend on the"
+        " window, Reno has √2 and CReno 1.83 (claim pi2-15).",
+        "dctcp": "At this window the growth by (9) balances the decrease by (10).",
+        "loops": "The linearised equations of our laws agree with each printed formula up to"
+        " rounding.",
     },
 )

@@ -45,8 +45,11 @@ _SECONDS: Final = 120.0
 #: The link of all of them, as notes say it.
 LINK_TEXT: Final = f"Link {1e-6 * _CAPACITY:g} Mb/s, RTT {quantity_text(_RTT, 'time')}"
 COMBINATION_DECISIONS: Final = (
-    "The text does not list the combinations: ten flows divided in every way, 1-1 and 10-10.",
-    f"Runs of {_SECONDS:g} s, of which the first third is left out.",
+    (
+        "The text does not list the combinations. We take ten flows divided in every way, 1-1 and"
+        " 10-10."
+    ),
+    f"Runs last {_SECONDS:g} s; the first third is left out.",
     *DECISIONS,
 )
 

@@ -224,8 +224,8 @@ RECIPE: Final = Recipe(
     seeds=1,
     decisions=(
         (
-            "Figures 1, 2, 3, 8 and 9 in one page, closed by sender and queue, whose transfer"
-            " functions the paper gives in Appendix B; of PIE's heuristics only the table enters."
+            "One page has Figures 1, 2, 3, 8 and 9. Sender and queue, from Appendix B of the"
+            " paper, close each loop. Of PIE's heuristics only the table is in it."
         ),
     ),
 )

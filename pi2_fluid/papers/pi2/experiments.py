@@ -58,12 +58,12 @@ FINE: Final = 0.1
 #: What the pages of transients say of their lines and numbers.
 FINE_MEANS: Final = f"Means over {FINE:g} s; numbers: gain margin of the sampled loop"
 #: A decision on every figure that shows a start-up.
-STARTS: Final = "Flows start within 1 s, 5 s after the queue was made; UDP with the first of them."
+STARTS: Final = "Flows start within 1 s, when the queue is 5 s old; UDP starts with the first."
 #: Said of each as well: with `Reno(growth="per_ack")` every verdict is the same.
 GROWTH: Final = (
-    "Reno grows by a segment per round trip. Linux before 4.0 added 1/W per acknowledgement, of"
-    " which there is one for two segments where receivers delay them: no verdict of Figures 6"
-    " and 11 to 14 changes with it."
+    "Reno grows by a segment per round trip. Linux before 4.0 added 1/W per acknowledgement, which"
+    " is half of that where receivers acknowledge every second segment. No verdict of Figures 6"
+    " and 11 to 14 depends on it."
 )
 _AFTER: Final = 10.0  # s: how long after a change its peak is looked for
 _TOLERANCE: Final = 1e-6  # of the trajectories: far below what a picture shows

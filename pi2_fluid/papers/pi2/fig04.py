@@ -146,11 +146,11 @@ RECIPE: Final = Recipe(
     },
     seeds=1,
     decisions=(
-        "The table is that of RFC 8033, which the draft cited by the paper became.",
-        "The loop is equation (35), continuous, with the round-trip time frozen as printed.",
+        "PIE's table is that of RFC 8033: the paper cites its draft.",
+        "The loop is the continuous equation (35), with a constant round-trip time as printed.",
     ),
     why={
-        "": "The steps of the table follow the load; its lowest margins are just above one of them,"
-        " and below p = 0.0001 % it ends (claim pi2-03)."
+        "": "The steps of the table follow the load. The margins are lowest just above a step, and"
+        " the table ends at p = 0.0001 % (claim pi2-03)."
     },
 )

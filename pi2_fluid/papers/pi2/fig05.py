@@ -94,20 +94,20 @@ RECIPE: Final = Recipe(
     seeds=1,
     decisions=(
         (
-            "The table is that of RFC 8033, which the draft cited by the paper became; the two"
-            " before it are drawn, too."
+            "PIE's table is that of RFC 8033: the paper cites its draft. The two earlier tables"
+            " are drawn, too."
         ),
         (
-            "That it broadly fits is judged over p from 0.0001 % to 100 %, which the paper names:"
-            " by the mean of tune / √(2p), and by the power of p that tune follows."
+            "The paper says that the table broadly fits for p from 0.0001 % to 100 %. We judge"
+            " this by the mean of tune / √(2p), and by the power of p that tune follows."
         ),
     ),
     conditions={
-        "mean": "the mean over the loads is meant",
-        "exponent": "the trend over the loads is meant",
+        "mean": "the paper means the mean over the loads",
+        "exponent": "the paper means the trend over the loads",
     },
     why={
-        "": "Single steps are off by more, from 0.44 to 3.5 times √(2p); steps of four could stay"
+        "": "Single steps lie at 0.44 to 3.5 times √(2p). Steps of a factor of four could stay"
         " within a factor of two (claim pi2-05)."
     },
 )

@@ -103,18 +103,18 @@ RECIPE: Final = Recipe(
         STARTS,
         GROWTH,
         (
-            "10 flows are judged from 10 to 50 s after the first. A peak is the highest mean over"
-            " 1 s, which the paper plots, of the 10 s after it."
+            "The 10 flows are judged from 10 to 50 s after the first one starts. A peak is the"
+            " highest mean over 1 s in the first 10 s: the paper plots such means."
         ),
     ),
     why={
-        "use_of_pi": "Open. PI's loop is stable here by 4 dB, and no way to run it made the"
-        " link idle: Cubic, PIE's code without its table, RTT 1 and 30 ms. At 50 ms it is used"
-        " by 99.96 %, at 100 ms by 99.3 %, but then PI2 leaves it idle, too (99.7 %).",
-        "idle_of_pi": "Open, as its use of the link: at RTT 50 ms PI has no queue in 0.4 % of the"
-        " time, at 100 ms in 6 %, PI2 there in 3 %.",
-        "peak": "PIE's table divides its gains while p is small, and its burst allowance lets the"
-        " first 100 ms pass. In means over 0.1 s it is 0.39.",
+        "use_of_pi": "Open. PI's loop is stable by 4 dB here. The link stayed busy with Cubic,"
+        " with PIE's code without its table, and at RTTs of 1 and 30 ms. At 50 ms PI uses 99.96 %"
+        " of it, at 100 ms 99.3 %, but there PI2 leaves it idle, too (99.7 %).",
+        "idle_of_pi": "Open, like the use of the link. PI's queue is empty in 0.4 % of the time at"
+        " an RTT of 50 ms and in 6 % at 100 ms, where PI2's is in 3 %.",
+        "peak": "PIE's table divides the gains while p is small, and its burst allowance drops"
+        " nothing in the first 100 ms. With means over 0.1 s the ratio is 0.39.",
     },
-    conditions={"peak": "the first flow starts 5 s after the queue was made, not with it"},
+    conditions={"peak": "the queue has been there for 5 s when the first flow starts"},
 )

@@ -238,26 +238,26 @@ RECIPE: Final = Recipe(
     seeds=1,
     decisions=(
         (
-            "The loops are equations (35) to (37), continuous, with the round-trip time frozen as"
-            " printed; PIE's table is that of RFC 8033."
+            "The loops are the continuous equations (35) to (37), with a constant round-trip time"
+            " as printed. PIE's table is that of RFC 8033."
         ),
         (
-            "The gain of PI2 over PIE is that with PIE's table, geometric mean over p from 0.0001 %"
-            " to 100 %."
+            "The gain of PI2 over PIE is the geometric mean over p from 0.0001 % to 100 %, with"
+            " PIE's table."
         ),
         (
-            f"Alpha and beta, where they are set, are PIE's; PI2's are {_PI2:g} times and PI's"
+            f"Alpha and beta that are set are PIE's; PI2 has {_PI2:g} times and PI"
             f" {_SCALABLE:g} times these."
         ),
     ),
     why={
-        "p_of_10_db": "At 60 % itself it is just below 10 dB; with a round-trip time that varies"
-        " with the queue 10 dB are passed earlier (claim pi2-08).",
-        "gain_margin": "Reached as p′ goes to 0; sampled every T, hardly any is left (claim"
-        " pi2-09, second page).",
-        "gain": "3.5 is that over tune = √(2p); PIE's steps lie above that curve on average, so"
-        " that PI2's gain is larger by less (claim pi2-06).",
-        "gain_db": "As amplitudes, which gains and gain margins are, 3.5 is 10.9 dB; 5.5 dB is 3.5"
-        " counted as power (claim pi2-07).",
+        "p_of_10_db": "At 60 % the margin is just below 10 dB. It passes 10 dB earlier if the"
+        " round-trip time varies with the queue (claim pi2-08).",
+        "gain_margin": "The margin is smallest as p′ goes to 0. For a controller sampled every T"
+        " hardly any is left (claim pi2-09, second picture).",
+        "gain": "The paper's 3.5 is the ratio to the curve tune = √(2p). PIE's steps lie above it"
+        " on average, so the ratio to them is lower (claim pi2-06).",
+        "gain_db": "Gains and gain margins are amplitudes: 3.5 is 10.9 dB. The paper's 5.5 dB"
+        " counts it as power (claim pi2-07).",
     },
 )

@@ -133,16 +133,13 @@ RECIPE: Final = Recipe(
     decisions=(
         STARTS,
         GROWTH,
-        (
-            "A peak is the highest mean over 1 s, which the paper plots, of the 10 s after the"
-            " first flow."
-        ),
+        ("A peak is the highest mean over 1 s in the first 10 s: the paper plots such means."),
     ),
     why={
-        "a_peak": "PI2's higher gain answers sooner; in means over 0.1 s it is 0.67.",
-        "b_peak": "PI2 of 2016 drops at most 25 %, which 50 flows in slow start reach; PIE goes to"
-        " 45 %. Without the cap PI2 comes to 0.6 of PIE (second page).",
-        "c_peak": "UDP alone needs 17 % to fit, which leaves slow start hardly anything of PI2's"
-        " cap of 25 %. Without the cap it is 0.6. In means over 0.1 s it is 0.72 with it.",
+        "a_peak": "PI2's higher gain answers sooner. With means over 0.1 s the ratio is 0.67.",
+        "b_peak": "PI2 of 2016 drops at most 25 %, and 50 flows in slow start reach this cap. PIE"
+        " goes to 45 %. Without its cap PI2 has 0.6 of PIE's peak (second picture).",
+        "c_peak": "UDP alone takes 17 of the 25 % that PI2 may drop, which leaves little for slow"
+        " start. Without this cap the ratio is 0.6; with it, in means over 0.1 s, 0.72.",
     },
 )

@@ -76,7 +76,7 @@ def further_peaks(delay: FloatArray) -> int:
 
 
 def overshoots(early: FloatArray, late: FloatArray) -> bool:
-    """Return whether a delay can be seen to overshoot, beside how it swings afterwards.
+    """Return whether a delay can be seen to overshoot, beside how it varies afterwards.
 
     Examples
     --------
@@ -101,10 +101,10 @@ def _measure(case: Case) -> Measured:
     }
     back = _BEGINS[2] + _BACK
     early, late = _between(pi2, MEAN, _BEGINS[2], back), _between(pi2, MEAN, back, np.inf)
-    calm = [not overshoots(*parts) for parts in zip(early, late, strict=True)]
+    flat = [not overshoots(*parts) for parts in zip(early, late, strict=True)]
     queue, empty = least_peak(pi2.scenario)
     bound = [{"line": "pi2", "least_peak_s": queue, "with_empty_queue_s": empty}]
-    return Measured({**measured.tables, "bound": bound}, {**found, **further, "overshoot": calm})
+    return Measured({**measured.tables, "bound": bound}, {**found, **further, "overshoot": flat})
 
 
 def _between(both: Both, width: float, begin: float, end: float) -> FloatArray:
@@ -189,8 +189,9 @@ def _draw_transients(figure: FigureBase, measured: Measured, _: Case) -> Caption
     return Caption(
         "Within the round trip after the fall neither queue can do much: the drops are felt later",
         f"{FINE_MEANS}, by rates; where it is negative"
-        f" the fluid cycles.\nThe fluid peaks at {' and '.join(peaks)} ms: its windows send at W/R,"
-        " less as soon as the queue grows; packets go on with the acknowledgements on their way.",
+        f" the fluid oscillates.\nThe fluid peaks at {' and '.join(peaks)} ms: its windows send at"
+        " W/R, less as soon as the queue grows; packets go on with the acknowledgements on their"
+        " way.",
     )
 
 
@@ -204,25 +205,23 @@ RECIPE: Final = Recipe(
     decisions=(
         STARTS,
         GROWTH,
-        "20 flows: the paper does not say how many.",
+        "There are 20 flows: the paper does not say how many.",
+        ("A further peak is a later rise of the mean over 0.1 s above 100 ms, before 100 s."),
         (
-            "A further peak is a rise of the mean over 0.1 s above 100 ms after the first, before"
-            " 100 s."
-        ),
-        (
-            "An overshoot is visible if the highest mean over 1 s in the 10 s after 100 s is 1.25"
-            " times that of the seconds after these, or more."
+            "An overshoot is visible if the highest mean over 1 s from 100 to 110 s is at least"
+            " 1.25 times the highest one later."
         ),
     ),
     why={
-        "peak_pie": "What was in flight on the full link has to leave at a fifth of its rate; with"
-        " 100 flows it is 463 ms.",
-        "peak_pi2": "250 ms lie below what the set-up described allows: a full link and 20 ms of"
-        " queue make 375 even if 25 %, PI2's cap, were dropped at once; with an empty queue 275.",
-        "further_pie": "PIE's delay falls below 100 ms within a second and stays below, also with"
-        " 5 and with 100 flows: no oscillation is left. Open.",
-        "further_pi2": "The delay stays above 100 ms for about a second, once.",
-        "overshoot": "Neither overshoots: Reno fills what came back in seconds, while the queue is"
-        " empty. The paper sees an overshoot of PIE, which is not here (0.9 by this measure).",
+        "peak_pie": "What was in flight on the fast link has to leave at a fifth of its rate. With"
+        " 100 flows the peak is 463 ms.",
+        "peak_pi2": "The described set-up does not allow 250 ms. A full link and 20 ms of queue"
+        " make 375 ms, even if 25 %, PI2's cap, were dropped at once; with an empty queue it is"
+        " 275 ms.",
+        "further_pie": "Open. PIE's delay falls below 100 ms within a second and stays there, also"
+        " with 5 and with 100 flows: it does not oscillate.",
+        "further_pi2": "The delay is above 100 ms once, for about a second.",
+        "overshoot": "Neither queue overshoots: Reno takes seconds to fill the restored capacity,"
+        " while the queue is empty. The paper sees an overshoot of PIE; here its ratio is 0.9.",
     },
 )

@@ -76,17 +76,17 @@ RECIPE: Final = Recipe(
         STARTS,
         GROWTH,
         (
-            "A peak is the highest mean over 1 s, which the paper plots, of the 10 s after flows"
-            " were added."
+            "A peak is the highest mean over 1 s in the 10 s after flows were added: the paper"
+            " plots such means."
         ),
     ),
     why={
-        "": "PI2's higher gain answers sooner; in means over 0.1 s the medians are 0.70, 0.59 and"
-        " 0.86.",
+        "": "PI2's higher gain answers sooner. With means over 0.1 s the medians are 0.70, 0.59"
+        " and 0.86.",
     },
     conditions={
-        "peak_0s": "the first flow starts 5 s after the queue was made, not with it",
-        "peak_50s": "flows that are added start within 1 s, not in one instant",
-        "peak_100s": "flows that are added start within 1 s, not in one instant",
+        "peak_0s": "the queue has been there for 5 s when the first flow starts",
+        "peak_50s": "added flows start within 1 s and not all at once",
+        "peak_100s": "added flows start within 1 s and not all at once",
     },
 )

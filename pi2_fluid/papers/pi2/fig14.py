@@ -118,14 +118,14 @@ def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     every = case.scenarios.values()
     stuck = max(1e3 * float(row["mean_delay_fluid_s"]) for row in rows)
     return Caption(
-        "PIE and PI2 spread the delay alike; at 5 ms against UDP only without cap",
+        "PIE and PI2 spread the delay alike; at 5 ms against UDP only without PI2's cap",
         f"{rate_text(*every)}, RTT {rtt_text(*every)}; median and range. b) Below the targets are"
         f" {below['pie']} % of PIE's packets, {below['pi2']} % of PI2's,"
         f" {below['uncapped']} % without cap.\n"
         + (
             case.as_printed(
-                f"The fluid rests: at the target (triangles), in b) with PI2's cap at {stuck:.0f}"
-                " ms, off the axis; without timeouts 25 % are too little."
+                f"The fluid settles at the target (triangles). With PI2's cap it settles in b) at"
+                f" {stuck:.0f} ms, off the axis: without timeouts 25 % are too little."
             )
             or "Triangles: mean delay of the fluid."
         ),
@@ -173,17 +173,17 @@ RECIPE: Final = Recipe(
     decisions=(
         STARTS,
         GROWTH,
-        "Packets that leave later than 20 s after the first flow are counted.",
+        "Packets count from 20 s after the first flow on.",
         (
-            "With 5 flows and UDP at a target of 5 ms PI2 without its cap of 25 % is compared; both"
-            " are drawn."
+            "At 5 flows, UDP and a target of 5 ms we judge PI2 without its cap of 25 %, and draw"
+            " it with and without."
         ),
     ),
     why={
-        "a_5ms": "PIE's step of one packet, 1.2 ms, weighs at 5 ms.",
-        "b_5ms": "5 ms take a loss of 22 %, too near the cap of 25 % (section 5) for PI2's"
-        " controller: with the cap it is 1.9.",
-        "b_20ms": "The cap of 25 % raises PI2's median by a sixth; without it, it is 0.98.",
+        "a_5ms": "One packet takes 1.2 ms, which is much of a target of 5 ms.",
+        "b_5ms": "A delay of 5 ms takes a loss of 22 %, too near PI2's cap of 25 % (section 5)."
+        " With the cap the ratio is 1.9.",
+        "b_20ms": "The cap of 25 % raises PI2's median by a sixth. Without it the ratio is 0.98.",
     },
-    conditions={"b_5ms": "without the cap of 25 %"},
+    conditions={"b_5ms": "PI2 has no cap of 25 %"},
 )

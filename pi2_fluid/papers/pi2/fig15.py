@@ -92,14 +92,14 @@ RECIPE: Final = Recipe(
     coarse=True,
     decisions=GRID_DECISIONS,
     why={
-        "pie_dctcp": "PIE signals both with one p, to which DCTCP answers far less. It has the"
-        " testbed's kernel, 3.18, whose alpha stays at 15/1024 or more; with the DCTCP of RFC 8257"
-        " it is 20. The same holds if PIE marks up to 10 % only (12.8).",
-        "pi2_dctcp": "With the DCTCP of the testbed's kernel, 3.18. With that of RFC 8257 it is"
-        " 0.7; with that of Linux today, whose alpha stays at 0 once it is there, 0.3.",
-        "anomalous": "The number is Cubic over DCTCP under PI2 above 1 MB. To an alpha of 15/1024"
-        " at least DCTCP of 3.18 gives up more there than RFC 8257's, with which it is 0.6. The"
-        " paper suspects a limit of Linux, which packets here do not have.",
-        "": "Both are Cubic, and signalled with one probability.",
+        "pie_dctcp": "PIE signals both with one p, and DCTCP answers far less to it. This is DCTCP"
+        " of the testbed's Linux 3.18, whose alpha stays at 15/1024 or more; with that of RFC 8257"
+        " the ratio is 20. If PIE stops marking above 10 % it is 12.8.",
+        "pi2_dctcp": "This is DCTCP of the testbed's Linux 3.18. With that of RFC 8257 the ratio"
+        " is 0.7; with that of Linux today, whose alpha stays at 0 once it gets there, 0.3.",
+        "anomalous": "The number is Cubic over DCTCP under PI2 above 1 MB. DCTCP of Linux 3.18"
+        " keeps an alpha of 15/1024 or more, and so loses more there than that of RFC 8257, where"
+        " the ratio is 0.6. The paper suspects a limit of Linux, which our packets do not have.",
+        "": "Both are Cubic, and see one probability.",
     },
 )

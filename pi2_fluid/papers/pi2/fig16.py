@@ -80,13 +80,14 @@ RECIPE: Final = Recipe(
     scenarios=scenarios,
     changeable=CHANGEABLE,
     coarse=True,
-    decisions=(*GRID_DECISIONS, "Delays are those of all packets that leave the queue."),
+    decisions=(*GRID_DECISIONS, "Delays are of all packets that leave the queue."),
     why={
-        "p99_dctcp": "Alike, also without PIE's heuristics (1.03) or its estimate of the rate"
-        " (0.98). If PIE marks up to 10 % only, as that of Linux, it is 1.9; but the text says that"
-        " this rule was reworked. Not tried: a limit of 25 % on PIE's own probability.",
-        "p99_ecn_cubic": "It is PIE's controller: without its heuristics, and without its estimate"
-        " of the rate, it is the same.",
+        "p99_dctcp": "The two are alike, also without PIE's heuristics (1.03) or its estimate of"
+        " the rate (0.98). If PIE stops marking above 10 %, as in Linux, the ratio is 1.9; but the"
+        " paper says that this rule was reworked. We did not try a limit of 25 % on PIE's own"
+        " probability.",
+        "p99_ecn_cubic": "PIE's controller does it: the ratio is the same without PIE's"
+        " heuristics, and without its estimate of the rate.",
         "": "Both controllers have the same target and an integral part.",
     },
 )

@@ -92,10 +92,10 @@ RECIPE: Final = Recipe(
     coarse=True,
     decisions=(
         *GRID_DECISIONS,
-        "A probability is what part of a class's arrivals in a second is dropped or marked.",
+        "A probability is the part of a class's arrivals that is dropped or marked in a second.",
     ),
     why={
-        "square": "The mean of p'^2 is more than the square of the mean of p', the more the larger"
-        " windows are, with which p' swings."
+        "square": "The mean of p'^2 exceeds the square of the mean of p'. It does so by more where"
+        " windows are large, since p' oscillates there."
     },
 )

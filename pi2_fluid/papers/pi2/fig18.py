@@ -55,9 +55,9 @@ RECIPE: Final = Recipe(
     scenarios=scenarios,
     changeable=CHANGEABLE,
     coarse=True,
-    decisions=(*GRID_DECISIONS, "Percentiles are those of seconds."),
+    decisions=(*GRID_DECISIONS, "Percentiles are over seconds."),
     why={
-        "use": "The number is that of the emptiest point: Cubic beside ECN-Cubic on a long path,"
-        " where 20 ms of queue are less than what both windows fall by."
+        "use": "The number is of the point with the least use: Cubic beside ECN-Cubic on a long"
+        " path. There both windows fall by more than 20 ms of queue can fill."
     },
 )

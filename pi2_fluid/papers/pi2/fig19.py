@@ -99,9 +99,9 @@ RECIPE: Final = Recipe(
     changeable=CHANGEABLE,
     decisions=COMBINATION_DECISIONS,
     why={
-        "pi2_dctcp": "On its low side, as the fluid's rest, at 0.87: with k = 2 Cubic, which is in"
-        " its Reno mode here, has a little less.",
-        "pie_dctcp": "One p for both, to which DCTCP answers far less.",
-        "": "Both are Cubic, and signalled with one probability.",
+        "pi2_dctcp": "The ratio is on the low side, as at the fluid's operating point, 0.87: with"
+        " k = 2, Cubic in its Reno mode has a little less.",
+        "pie_dctcp": "Both see one p, and DCTCP answers far less to it.",
+        "": "Both are Cubic, and see one probability.",
     },
 )

@@ -122,6 +122,6 @@ RECIPE: Final = Recipe(
     pages={"": Page(_draw, (12.0, 6.4))},
     scenarios=scenarios,
     changeable=CHANGEABLE,
-    decisions=(*COMBINATION_DECISIONS, "Rates are those of blocks of 2 s."),
-    why={"": "The mean over all combinations of both kinds; as the ratios of Figure 19."},
+    decisions=(*COMBINATION_DECISIONS, "Rates are over blocks of 2 s."),
+    why={"": "This is the mean over all combinations of both kinds; compare Figure 19."},
 )

@@ -47,14 +47,11 @@ BDP_LIMIT: Final = 8e6
 LIMIT_TEXT: Final = quantity_text(BDP_LIMIT / 8.0, "size")
 GRID_DECISIONS: Final = (
     (
-        "The text names links of 4 and 200 Mb/s; the steps between them, and the round-trip times,"
-        f" {', '.join(map(str, RTTS))} ms, are ours."
+        "The text names links of 4 and 200 Mb/s. We chose the links between them, and RTTs of"
+        f" {', '.join(map(str, RTTS))} ms."
     ),
-    (
-        "Runs last 20 sawteeth of Reno, at least 90 and at most 240 s, and their first third is"
-        " left out."
-    ),
-    "The bandwidth-delay product of 1 MB is that of the path, without queue.",
+    "Runs last 20 sawteeth of Reno, from 90 to 240 s. Their first third is left out.",
+    "The bandwidth-delay product of 1 MB is of the path without queue.",
     *DECISIONS,
 )
 

@@ -124,7 +124,7 @@ def is_settled(early: FloatArray, late: FloatArray) -> bool:
 
 
 def _at_rest(scenario: pf.Scenario) -> float:
-    """Return the ratio of the rates at the fluid's rest, 0 if it has none."""
+    """Return the ratio of the rates at the fluid's operating point, 0 if it has none."""
     with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
         try:
             rest = pf.equilibrium(scenario.flows, scenario.aqm, scenario.link.capacity)
@@ -143,7 +143,7 @@ def draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
         ax.set_ylabel(f"{name} / DCTCP\nrate of a flow")
     label_ratios(axes)
     label_grid(axes, _GRID)
-    axes[0].plot([], [], color="black", linewidth=1.2, label="fluid at rest")
+    axes[0].plot([], [], color="black", linewidth=1.2, label="fluid, settled")
     names = axes[0].get_legend_handles_labels()
     axes[1].legend(*names, loc="upper right", ncols=5, **LEGEND)
     return Caption(

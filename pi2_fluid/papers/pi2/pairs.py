@@ -53,15 +53,15 @@ CHANGEABLE: Final = (
 )  # fmt: skip
 #: What the text does not say of any of them.
 DECISIONS: Final = (
-    "Flows start 5 s after the queue, within one second.",
+    "Flows start within 1 s, when the queue is 5 s old.",
     (
-        'The text reworked PIE\'s rule that ends marking above 10 %, "as described above", where it'
-        " was disabled: here PIE marks whatever p is."
+        'The paper reworked PIE\'s rule that ends marking above 10 % "as described above", where'
+        " it is disabled. So PIE marks at every p here."
     ),
     (
-        "DCTCP grows by a segment per round trip, as equation (11) has it. Linux before 4.0 added"
-        " 1/W per acknowledgement, half that where receivers delay them, which would halve its"
-        " rate: not modelled, as what the testbed's receivers did is not said."
+        "DCTCP grows by a segment per round trip, as in equation (11). In Linux before 4.0 it grew"
+        " half as fast where receivers acknowledge every second segment, and had half the rate."
+        " The paper does not say what its receivers did, so we leave this out."
     ),
 )
 

@@ -61,9 +61,9 @@ RECIPE: Final = Recipe(
     seeds=1,
     decisions=(
         (
-            "The table gives alpha and beta with DCTCP as they act on the marks of Scalable"
-            " packets; the coupled queue here has them on p′, half of that at k = 2."
+            "The table's alpha and beta with DCTCP act on the marks of Scalable packets. Our"
+            " coupled queue has them on p′: half as much, at k = 2."
         ),
     ),
-    why={"": "One number for each scenario of Figures 6, 11 to 14 and 15 to 20; all are the same."},
+    why={"": "The scenarios of Figures 6, 11 to 14 and 15 to 20 all have this number."},
 )

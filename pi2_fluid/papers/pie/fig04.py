@@ -86,10 +86,10 @@ RECIPE: Final = Recipe(
     least_duration=SETTLED,
     decisions=(
         START,
-        f"Lines are means over {MEAN:g} s; what is judged are means after {SETTLED:g} s.",
+        f"Lines are means over {MEAN:g} s; means after {SETTLED:g} s are judged.",
     ),
     why={
-        "a_delay": "Five windows of 30 segments: to halve one takes 15 packets out of a queue of"
-        " 25, so that the mean lies somewhat below the reference.",
+        "a_delay": "There are five windows of 30 segments. Halving one takes 15 packets out of a"
+        " queue of 25, so the mean lies below the reference.",
     },
 )

@@ -84,14 +84,13 @@ RECIPE: Final = Recipe(
     scenarios=shipped(*SCENARIOS),
     decisions=(
         START,
-        f'"Instantaneous" is a mean over {MEAN:g} s, with which the paper does not say.',
-        "What is judged are means over the whole run, start included.",
-        "Of five flows the slowest and the fastest are judged: which is which is chance.",
+        f'"Instantaneous" is a mean over {MEAN:g} s here; the paper does not define it.',
+        "Means over the whole run are judged, with its start.",
+        "Of five flows we judge the slowest and the fastest, whichever they are.",
     ),
     why={
-        "": "The link is idle only at the start, and, with five flows, after reductions that come"
-        " together.",
-        "a_flow_1": "Five flows with one round-trip time share alike but for chance.",
-        "a_flow_5": "Five flows with one round-trip time share alike but for chance.",
+        "": "The link is idle at the start and, with five flows, after reductions that coincide.",
+        "a_flow_1": "Five flows with one round-trip time get equal shares but for chance.",
+        "a_flow_5": "Five flows with one round-trip time get equal shares but for chance.",
     },
 )

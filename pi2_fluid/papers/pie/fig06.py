@@ -180,17 +180,19 @@ RECIPE: Final = Recipe(
     pages={"": Page(_draw, (9.0, 5.8))},
     scenarios=shipped(*_NAMES),
     decisions=(
-        "Nothing but the burst is sent: the paper names no other traffic.",
-        "Drops are counted per 10 ms; what is judged are the times of the first.",
-        "A first drop counts whatever its cause; of the two bursts without allowance the later.",
+        "Only the burst is sent: the paper names no other traffic.",
+        "Drops are counted per 10 ms, and the times of the first ones are judged.",
+        (
+            "A first drop counts whatever its cause. Of the two bursts without allowance the later"
+            " one counts."
+        ),
     ),
     why={
-        "allowed": "Within the allowance PIE drops nothing, and the buffer has room: 187 of the"
-        " 312 packets wait at the end.",
-        "first_drop": "At 1.107 s the buffer is full, as it would be without PIE; PIE's own first"
-        " drop comes at 1.110 to 1.123 s.",
-        "at_once": "PIE's p rises from 0 by steps of 30 ms, so that the first packet is lost 52 to"
-        " 92 ms after the first is sent: at once on the axis of the paper's figure, not on a finer"
-        " one.",
+        "allowed": "PIE drops nothing within its allowance, and the buffer has room: 187 of 312"
+        " packets wait at the end.",
+        "first_drop": "The buffer is full at 1.107 s, as it would be without PIE. PIE itself drops"
+        " first at 1.110 to 1.123 s.",
+        "at_once": "PIE's p rises from 0 in steps of 30 ms, so it drops 52 to 92 ms after the"
+        " burst begins. On the axis of the paper's figure that is at once.",
     },
 )

@@ -179,26 +179,26 @@ RECIPE: Final = Recipe(
     pages={"": Page(_draw, (9.0, 6.4)), "after": Page(_draw_after, (9.0, 4.2))},
     scenarios=shipped("pie_fig07_red", "pie_fig07_pie"),
     decisions=(
-        "The paper does not say with what initial window its flows start: 10 segments.",
-        'RED is as in ns-2, with which the paper simulates, by default: gentle, with "wait".',
+        "The paper does not give the initial window. We take 10 segments.",
+        'RED has the defaults of ns-2, with which the paper simulates: gentle, with "wait".',
         (
             f"Delays are means over the last 30 s of a stage, from {SETTLED:g} s after the change"
-            " on; RED's at 100 Mbit/s over the first stage; PIE's over that stage whose mean is"
+            " on. RED's at 100 Mbit/s is of the first stage; PIE's is of the stage whose mean is"
             " farthest from 20 ms."
         ),
         (
-            f"PIE is back when the mean over {MEAN:g} s is above {_AROUND:g} times the reference"
-            " for the last time before the next change."
+            f"PIE is back after the last mean over {MEAN:g} s above {_AROUND:g} times the"
+            " reference before the next change."
         ),
     ),
     why={
-        "red_100": "RED settles above min_th (32 ms), where its p makes up for 100 flows. Drops"
-        " spaced as by ns-2 are rarer than p; spaced as by Linux they are more frequent, and the"
+        "red_100": "RED settles above min_th (32 ms), where its p is what 100 flows need. With the"
+        " spacing of ns-2 fewer packets than p are dropped; with that of Linux more, and the"
         " delays are 29 and 212 ms.",
-        "red_20": "As many flows need a higher p at a fifth of the capacity: a longer queue, and"
-        " each packet of it waits five times as long.",
-        "back": "Open. Below 30 ms after 0.9 s, then empty, and at 20 ms again only after some 8 s;"
-        " later one mean of 0.1 s in 20 is above 30 ms. Means over 1 s are below 30 ms after 1 s:"
-        " no reading gives 3 s.",
+        "red_20": "The same flows need a higher p at a fifth of the capacity, and so a longer"
+        " queue. Each packet in it waits five times as long.",
+        "back": "Open. The delay is below 30 ms after 0.9 s, then the queue is empty, and it is"
+        " back at 20 ms after some 8 s. Later, one in 20 means of 0.1 s is above 30 ms. Means over"
+        " 1 s are below 30 ms after 1 s. No reading gives 3 s.",
     },
 )

@@ -138,16 +138,16 @@ RECIPE: Final = Recipe(
     scenarios=shipped("pie_fig08_red", "pie_fig08_pie"),
     decisions=(
         START,
-        "The link is that of the simulations before it, 10 Mbit/s; the text does not say.",
-        "Flows leave at 150 and 200 s, as by the text; by the caption it is 200 and 250 s.",
-        'RED is as in ns-2, with which the paper simulates, by default: gentle, with "wait".',
+        "The text does not give the link: we take that of the simulations before it, 10 Mbit/s.",
+        "Flows leave at 150 and 200 s, as the text says. The caption says 200 and 250 s.",
+        'RED has the defaults of ns-2, with which the paper simulates: gentle, with "wait".',
         (
             f"Delays are means over the last 30 s of a stage, from {SETTLED:g} s after the change"
-            " on, of both stages with as many flows."
+            " on, of both stages with that number of flows."
         ),
     ),
     why={
-        "": "A controller without an integral needs a longer queue for a higher p; one with an"
+        "": "A controller without an integral needs a longer queue for a higher p. One with an"
         " integral does not.",
     },
 )

@@ -56,15 +56,15 @@ RECIPE: Final = Recipe(
     least_duration=SETTLED,
     decisions=DECISIONS,
     why={
-        "": "Windows of 7 segments, and p of about 2 %: many small reductions.",
-        "a_pie_5ms": "Open. PIE holds the mean at 5 ms, so that as many as 70 % below it take a"
-        " longer tail than ours; not by growth per segment, other variants of PIE, T of 15 ms, RTTs"
-        " of 50 and 80 ms, a wire or packets of 1500 B (52 to 59 %).",
-        "a_codel_20ms": "Linux 3.5 adds 1/W per acknowledgement; with growth per segment, that of"
+        "": "Windows have 7 segments and p is about 2 %, so reductions are many and small.",
+        "a_pie_5ms": "Open. PIE holds the mean at 5 ms, so 70 % below it take a longer tail than"
+        " ours. We tried growth per segment, other variants of PIE, T of 15 ms, RTTs of 50 and 80"
+        " ms, a wire, and packets of 1500 B: 52 to 59 %.",
+        "a_codel_20ms": "Linux 3.5 adds 1/W per acknowledgement. With growth per segment, as in"
         " newer kernels, it is 64 %. CoDel's integers, HTB, buffer and initial window change"
         " nothing.",
-        "b_pie_20ms": "The paper has PIE slightly better than CoDel here; ours are as good as"
-        " equal, in the other order.",
+        "b_pie_20ms": "In the paper PIE is slightly better than CoDel. Ours are nearly equal, in"
+        " the other order.",
     },
-    conditions={"a_codel_20ms": "if senders grow per acknowledgement, as Linux 3.5 does"},
+    conditions={"a_codel_20ms": "senders grow per acknowledgement, as in Linux 3.5"},
 )

@@ -23,10 +23,10 @@ _STATED: Final = {
 
 
 _OPEN: Final = (
-    "Open. PIE holds the mean at its reference, and ours are as often below as above it: 60 or 70 %"
-    " below take a longer tail. The paper has it, 90 % below twice the reference at 20 ms, too;"
-    " bursts of the testbed's UDP would make one. Other variants of PIE, without its estimator,"
-    " T of 15 ms and other RTTs do not (47 to 60 %)."
+    "Open. PIE holds the mean at its reference, and our delays are below it as often as above; 60"
+    " or 70 % below take a longer tail. The paper has such a tail: 90 % are below twice the"
+    " reference, also at 20 ms. Bursts of the testbed's UDP would make one. Other variants of PIE,"
+    " PIE without its estimator, T of 15 ms and other RTTs do not (47 to 60 %)."
 )
 
 
@@ -66,13 +66,14 @@ RECIPE: Final = Recipe(
     least_duration=SETTLED,
     decisions=(
         *DECISIONS,
-        "Of a statement about both reference delays the run's worse one is judged.",
+        "Where a statement is about both reference delays, the worse one of the run is judged.",
     ),
     why={
         **dict.fromkeys(("a_pie_5ms", "b_pie_20ms"), _OPEN),
-        "twice": f"Worst at 5 or 20 ms. {_OPEN}",
-        "codel_100ms": "UDP does not answer to drops: a fifth of it must go, 250 packets/s, which"
-        " CoDel's law, interval/sqrt(n), reaches some 5 s after its queue began to stand.",
-        "": "UDP alone exceeds the link, which is never idle; tc's numbers are 1 to 2 % lower.",
+        "twice": f"The worse of 5 and 20 ms. {_OPEN}",
+        "codel_100ms": "UDP does not answer drops: a fifth of it, 250 packets/s, must go. CoDel's"
+        " law, interval/sqrt(n), gets there some 5 s after its queue began to stand.",
+        "": "UDP alone exceeds the link, which is never idle. The numbers of tc are 1 to 2 %"
+        " lower.",
     },
 )

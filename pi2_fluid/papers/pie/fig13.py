@@ -108,13 +108,13 @@ RECIPE: Final = Recipe(
     seeds=1,
     decisions=(
         (
-            "Equation (9) in its two readings, κ as (5) to (8) give it, which is judged, and as it"
-            " is printed; (1 + e)/2 is kept."
+            "Equation (9) has two readings: κ as printed, and as (5) to (8) give it, which we"
+            " judge. We keep (1 + e)/2."
         ),
-        "The ranges of the axes are ours.",
+        "We chose the ranges of the axes.",
     ),
     why={
-        "margin": "At this load the loop is unstable in every reading that has its delay; numbers"
-        " near the stated one appear only if the delay is left out (claim pie-19)."
+        "margin": "The loop is unstable at this load in every reading that has its delay. Only"
+        " without the delay does the margin come near the stated one (claim pie-19)."
     },
 )

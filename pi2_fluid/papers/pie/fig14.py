@@ -154,15 +154,15 @@ RECIPE: Final = Recipe(
     parameters=PARAMETERS,
     seeds=1,
     decisions=(
-        f"Equation (9) with κ = αR/(2pT) and (1 + e)/2 kept, {DELAY}.",
+        f"The loop is equation (9) with κ = αR/(2pT). We keep (1 + e)/2, {DELAY}.",
         (
-            f"The paper gives neither gains nor load: each pair's load is fitted to {STATED[0]}° at"
-            " 100 ms, and is the same at 50 ms."
+            f"The paper gives neither gains nor load. We fit the load of each pair to {STATED[0]}°"
+            " at 100 ms, and keep it at 50 ms."
         ),
     ),
     why={
-        "margin_50ms": "No reading of the paper's equation gives both numbers, at any load, with"
-        " any of its pairs of gains (claims pie-18 and pie-18b)."
+        "margin_50ms": "No reading of the equation gives both numbers, at any load or with any of"
+        " the paper's gains (claims pie-18 and pie-18b)."
     },
-    conditions={"margin_100ms": "the load is fitted to it"},
+    conditions={"margin_100ms": "we fit the load to it"},
 )

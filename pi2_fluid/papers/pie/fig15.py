@@ -92,20 +92,20 @@ RECIPE: Final = Recipe(
     seeds=1,
     decisions=(
         (
-            "Equation (9) in its two readings, κ as (5) to (8) give it and as it is printed;"
-            " (1 + e)/2 is kept."
+            "Equation (9) has two readings: κ as (5) to (8) give it, and as printed. We keep (1 +"
+            " e)/2."
         ),
         (
-            "That gains lack the margin below 1 % is taken to mean: they are unstable at every load"
+            "That gains have no margin below 1 % means to us: they are unstable at every load"
             " below it."
         ),
     ),
     why={
-        "full": "By either κ; as (5) to (8) give it the pair is unstable up to 1.37 % (claim"
-        " pie-20).",
-        "half": "As (5) to (8) give κ, this pair is stable from 0.44 % on (claim pie-20).",
-        "order": "By either κ; above 10 %, where the table does not choose, the order turns (claim"
-        " pie-22).",
+        "full": "This holds for either κ. With κ of (5) to (8) the pair is unstable up to 1.37 %"
+        " (claim pie-20).",
+        "half": "With κ of (5) to (8) this pair is stable from 0.44 % on (claim pie-20).",
+        "order": "This holds for either κ. Above 10 %, where PIE's table ends, the order turns"
+        " (claim pie-22).",
     },
-    conditions={"half": "κ is as printed, twice what (5) to (8) give"},
+    conditions={"half": "κ is as printed, twice that of (5) to (8)"},
 )

@@ -39,11 +39,11 @@ RECIPE: Final = Recipe(
     parameters=PARAMETERS,
     seeds=1,
     decisions=(
-        "The loop frequency is taken to be that at which the gain is 1.",
+        "We take the loop frequency as that at which the gain is 1.",
         (
-            "Equation (9) in its two readings, κ as (5) to (8) give it and as it is printed;"
-            " (1 + e)/2 is kept."
+            "Equation (9) has two readings: κ as (5) to (8) give it, and as printed. We keep (1 +"
+            " e)/2."
         ),
     ),
-    why={"order": "By either κ, at every load (claim pie-22)."},
+    why={"order": "This holds for either κ, at every load (claim pie-22)."},
 )

@@ -44,8 +44,8 @@ MEAN: Final = 0.1
 SETTLED: Final = 20.0
 #: What every figure of simulations owns up to.
 START: Final = (
-    "The paper says neither how long it runs nor with what initial window: 10 segments; flows start"
-    " within the first second."
+    "The paper gives neither the duration nor the initial window. We take 10 segments, and flows"
+    " start within the first second."
 )
 _BAND: Final = 0.28  # opacity
 

@@ -23,12 +23,12 @@ __all__ = ["DECISIONS", "NAME", "axes_below_words", "note", "round_trips"]
 NAME: Final = "pie_fig01_taildrop"
 DECISIONS: Final = (
     (
-        "The paper's figure is a measurement on networks that cannot be had again: nothing of it is"
-        " reproduced, and nothing is judged."
+        "The paper measured networks that nobody can have again. Nothing is reproduced, and"
+        " nothing is judged."
     ),
     (
-        "Line, buffer and traffic of the stand-in are ours; the buffer was chosen to hold the 8 s"
-        " of which the text speaks."
+        "Link, buffer and traffic of the stand-in are ours. Its buffer holds the 8 s of which the"
+        " text speaks."
     ),
 )
 _EVERY: Final = 1.0  # s, between two pings

@@ -27,14 +27,14 @@ LINES: Final = {"pie": "PIE", "codel": "CoDel"}
 TARGETS: Final = {"a": 5.0, "b": 20.0}
 DECISIONS: Final = (
     (
-        f"Packets that leave after {SETTLED:g} s are counted, of all classes; throughputs are of"
+        f"Packets of all classes that leave after {SETTLED:g} s are counted. Throughputs are of"
         " the whole run, as tc counts them."
     ),
     (
-        "The paper says neither the initial window, 10 segments here as in Linux 3.5, nor when"
-        " flows start: within the first second."
+        "The paper gives neither the initial window nor when flows start. We take 10 segments, as"
+        " in Linux 3.5, and the first second."
     ),
-    "Reno grows by 1/W per acknowledgement, as in Linux before 4.0: the paper names 3.5.",
+    "Reno grows by 1/W per acknowledgement, as in Linux before 4.0; the paper names 3.5.",
 )
 _STYLES: Final = {"pie": (COLORS[1], "-"), "codel": (COLORS[2], (0, (5, 1.5)))}
 _MARKS: Final = {"pie": "o", "codel": "s"}

@@ -64,14 +64,14 @@ BIN: Final = 0.05
 MEAN: Final = 0.5
 #: What the thesis does not say, and holds for all of its figures here.
 COMMON: Final = (
-    "Initial window 10; NewReno grows by 1/W per acknowledgement, as ns-3's does.",
-    "Instantaneous is a mean over 50 ms; whatever is said of the whole run is from 20 s on.",
-    "Access links of 10 Mbit/s are left out.",
+    "The initial window is 10. NewReno grows by 1/W per acknowledgement, as in ns-3.",
+    '"Instantaneous" is a mean over 50 ms here. Numbers of the whole run are from 20 s on.',
+    "We leave out the access links of 10 Mbit/s.",
 )
 #: How "better" is read where distributions are compared.
 READING: Final = (
-    "How much better one is, is read as the part of all packets from 20 s on that waits at most"
-    " the target, PI2's over PIE's."
+    '"Better" compares the part of all packets from 20 s on that wait at most the target: PI2\'s'
+    " over PIE's."
 )
 _PEAK: Final = 10.0  # s: where the first peak is looked for
 _START: Final = 5.0  # s: the start-up

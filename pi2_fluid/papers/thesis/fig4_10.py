@@ -58,10 +58,10 @@ RECIPE: Final = Recipe(
         READING,
     ),
     why={
-        "share_5ms": "Narrowly, where the thesis says clearly: one point of 100, in 9 of 12 runs;"
-        " above 8 ms PIE's curve is the higher one.",
-        "share_20ms": "PI2 undercuts the target where a deep sawtooth empties the queue, and has"
-        " the shorter tail. With growth per segment it is 0.98 (12 seeds).",
+        "share_5ms": "The difference is one point of 100, in 9 of 12 runs; the thesis says"
+        " clearly. Above 8 ms PIE's curve is the higher one.",
+        "share_20ms": "A deep sawtooth brings PI2 below its target, and its tail is shorter. With"
+        " growth per segment the ratio is 0.98 (12 seeds).",
     },
-    conditions={"share_20ms": "NewReno grows per acknowledgement, as ns-3's does"},
+    conditions={"share_20ms": "NewReno grows per acknowledgement, as in ns-3"},
 )

@@ -58,10 +58,11 @@ RECIPE: Final = Recipe(
     decisions=(
         *COMMON,
         READING,
-        "UDP sources transmit at 10 Mbit/s: each, not together.",
+        "Each UDP source sends at 10 Mbit/s, not both together.",
     ),
     why={
-        "": "Both controllers hold their target, and losses of a half leave little of TCP's"
-        " sawtooth. Where UDP sends 10 Mbit/s together it is 1.11 and 1.01 (12 seeds).",
+        "": "Both controllers hold their target, and at a loss of a half little is left of TCP's"
+        " sawtooth. If both UDP senders together send 10 Mbit/s, the ratios are 1.11 and 1.01 (12"
+        " seeds).",
     },
 )

@@ -64,15 +64,17 @@ RECIPE: Final = Recipe(
     scenarios=shipped("thesis_fig4_2_pie", "thesis_fig4_2_pi2"),
     decisions=COMMON,
     why={
-        "peak_pie": "The whole buffer of 200 KB is 160 ms, and PIE drops nothing while its burst"
-        " allowance lasts. In ns-3.44 it is 160, too.",
-        "peak_pi2": "PI2 has no burst allowance and larger gains. With an initial window of 1 it is"
-        " 105 ms, with means over 10 ms instead of 50 104, with growth per segment 146 (12 seeds)."
-        " In ns-3.44 it is 104 (94 to 120) ms, with its access links of 10 Mbit/s 109 (95 to 116).",
-        "": "Against ns-3.44: PIE's mean is 20.7 ms, there 19.9, as its device holds a packet of"
-        " 0.8 ms below the queue; PI2's 16.1, there 14.6, of which the packet is half; the rest is"
-        " open (98.3 % of the link is used, here 99.0). The start-up costs 14 and 17 % of the first"
-        " 5 s there, 9 and 10 % here: a handshake, and slow start on delayed acknowledgements.",
+        "peak_pie": "The buffer of 200 KB holds 160 ms, and PIE drops nothing while its burst"
+        " allowance lasts. In ns-3.44 the peak is 160 ms, too.",
+        "peak_pi2": "PI2 has no burst allowance and larger gains. The peak is 105 ms with an"
+        " initial window of 1, 104 ms in means over 10 ms, and 146 ms with growth per segment (12"
+        " seeds). In ns-3.44 it is 104 (94 to 120) ms, with access links of 10 Mbit/s 109 (95 to"
+        " 116) ms.",
+        "": "In ns-3.44, PIE's mean is 19.9 ms against 20.7 here: its device holds a packet of 0.8"
+        " ms below the queue. PI2's mean is 14.6 against 16.1 ms; the packet is half of that and"
+        " the rest is open (it uses 98.3 % of the link, here 99.0). Its start-up costs 14 and 17 %"
+        " of the first 5 s, here 9 and 10 %: it has a handshake, and slow start on delayed"
+        " acknowledgements.",
     },
-    conditions={"peak_pi2": "NewReno grows per acknowledgement, as ns-3's does"},
+    conditions={"peak_pi2": "NewReno grows per acknowledgement, as in ns-3"},
 )

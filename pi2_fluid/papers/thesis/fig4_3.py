@@ -46,12 +46,12 @@ RECIPE: Final = Recipe(
     scenarios=shipped("thesis_fig4_2_pie", "thesis_fig4_2_pi2"),
     decisions=(
         *COMMON,
-        "What is lost is the part of 10 Mbit/s that the first 5 s leave unused; means over 0.5 s.",
+        "The loss is the part of 10 Mbit/s that the first 5 s leave unused, in means over 0.5 s.",
     ),
     why={
-        "loss": "PI2 reacts sooner and drops more in slow start, so that it peaks lower and takes"
-        " longer to fill the link again. With growth per segment it holds in 7 of 12 runs. In"
-        " ns-3.44 PIE loses 14 (11 to 18) %, PI2 17 (15 to 19).",
+        "loss": "PI2 reacts sooner and drops more in slow start. So its peak is lower, and it"
+        " fills the link again later. With growth per segment this holds in 7 of 12 runs. In"
+        " ns-3.44 PIE loses 14 (11 to 18) %, PI2 17 (15 to 19) %.",
     },
-    conditions={"loss": "NewReno grows per acknowledgement, as ns-3's does"},
+    conditions={"loss": "NewReno grows per acknowledgement, as in ns-3"},
 )

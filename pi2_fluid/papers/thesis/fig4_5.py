@@ -63,21 +63,25 @@ RECIPE: Final = Recipe(
     scenarios=shipped("thesis_fig4_5_pie", "thesis_fig4_5_pi2"),
     decisions=(
         *COMMON,
-        "No fluid: windows would rest below 2 segments, where timeouts rule and it does not hold.",
-        "Oscillation is read as the standard deviation of the delay from 20 s on.",
+        (
+            "The fluid is left out: windows would settle below 2 segments, where timeouts rule and"
+            " the fluid does not hold."
+        ),
+        '"Oscillation" is the standard deviation of the delay from 20 s on.',
     ),
     why={
-        "peak_pie": "The whole buffer of 200 KB is 160 ms. In ns-3.44 it is 160, too.",
-        "peak_pi2": "Receivers here are Linux's, which acknowledge each of 16 segments at first, so"
-        " that slow start doubles; ns-3's delay from the first on, and it grows by a half: ns-3.44"
-        " peaks at 121 (113 to 140) ms, with access links of 10 Mbit/s at 125 (120 to 132), and"
-        " with an acknowledgement for each at 143 (140 to 147). A first window of 1 brings 157 ms"
-        " here, 132 there; starts over 1 s 143 here (12 seeds).",
-        "spread": "Alike, also in ns-3.44: 7.0 ms of PIE, 7.3 of PI2. ns-3's PIE of 2017 doubles"
-        " its gains above 10 %, near which 50 flows are; with it PIE has 6.2 ms here, PI2 5.8, 0.96"
-        " times (0.85 to 1.05, 12 seeds): not much less. Open.",
-        "": "Against ns-3.44: 9.7 and 10.0 % are dropped, there 6.8 and 6.7, where more losses end"
-        " in timeouts (no RACK, no tail loss probes), and timeouts move the delay more; PIE's mean"
-        " is 21.8 ms, there 20.1.",
+        "peak_pie": "The buffer of 200 KB holds 160 ms. In ns-3.44 the peak is 160 ms, too.",
+        "peak_pi2": "Our receivers are Linux's: they acknowledge each of the first 16 segments, so"
+        " slow start doubles the window per round trip. Those of ns-3 delay from the start, and it"
+        " grows by a half. The peak of ns-3.44 is 121 (113 to 140) ms, with access links of 10"
+        " Mbit/s 125 (120 to 132) ms, and with an acknowledgement for each segment 143 (140 to"
+        " 147) ms. A first window of 1 makes 157 ms here and 132 ms there; starts within 1 s make"
+        " 143 ms here (12 seeds).",
+        "spread": "Open. The two are alike, also in ns-3.44: 7.0 ms for PIE and 7.3 ms for PI2."
+        " ns-3's PIE of 2017 doubles its gains above 10 %, and 50 flows are near that. With such"
+        " gains PIE has 6.2 ms here and PI2 5.8 ms, 0.96 times as much (0.85 to 1.05, 12 seeds).",
+        "": "Packets drop 9.7 and 10.0 % here, ns-3.44 6.8 and 6.7 %. There more losses end in"
+        " timeouts, without RACK and tail loss probes, and these move the delay more. PIE's mean"
+        " is 21.8 ms here and 20.1 ms there.",
     },
 )

@@ -34,6 +34,6 @@ RECIPE: Final = Recipe(
     measure=measure_totals,
     pages={"": Page(_draw, (9.0, 5.0))},
     scenarios=shipped("thesis_fig4_5_pie", "thesis_fig4_5_pi2"),
-    decisions=(*COMMON, "Throughput is drawn in means over 0.5 s, and judged from 20 s on."),
-    why={"": "What is dropped of 50 flows leaves others that send: the queue never runs empty."},
+    decisions=(*COMMON, "Throughput is drawn in means over 0.5 s and judged from 20 s on."),
+    why={"": "When some of 50 flows lose packets, others go on: the queue never runs empty."},
 )

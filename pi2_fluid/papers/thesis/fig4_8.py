@@ -65,12 +65,16 @@ RECIPE: Final = Recipe(
     scenarios=shipped("thesis_fig4_8_pie", "thesis_fig4_8_pi2"),
     decisions=(
         *COMMON,
-        "UDP sources transmit at 10 Mbit/s: each, not together.",
-        "No fluid: windows would rest below 2 segments, where timeouts rule and it does not hold.",
+        "Each UDP source sends at 10 Mbit/s, not both together.",
+        (
+            "The fluid is left out: windows would settle below 2 segments, where timeouts rule and"
+            " the fluid does not hold."
+        ),
     ),
     why={
-        "": "Both controllers integrate until the delay is the target; PI2 of the thesis has no cap"
-        " on p, unlike the one of 2016, and half of the UDP traffic must go. UDP of 10 Mbit/s"
-        " together: 21.0 and 20.3 ms. ns-3.44 has 20.3 of both, and drops 50.2 %, here 50.3."
+        "": "Both controllers integrate until the delay is the target. Half of the UDP traffic"
+        " must go: PI2 of the thesis has no cap on p, unlike that of 2016. If both UDP senders"
+        " together send 10 Mbit/s the delays are 21.0 and 20.3 ms. In ns-3.44 both are 20.3 ms,"
+        " and 50.2 % are dropped, here 50.3 %."
     },
 )

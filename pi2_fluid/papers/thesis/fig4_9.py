@@ -36,8 +36,8 @@ RECIPE: Final = Recipe(
     scenarios=shipped("thesis_fig4_8_pie", "thesis_fig4_8_pi2"),
     decisions=(
         *COMMON,
-        "UDP sources transmit at 10 Mbit/s: each, not together.",
-        "Throughput is drawn in means over 0.5 s, and judged from 20 s on.",
+        "Each UDP source sends at 10 Mbit/s, not both together.",
+        "Throughput is drawn in means over 0.5 s and judged from 20 s on.",
     ),
-    why={"": "UDP alone is twice what the link serves: its queue never runs empty."},
+    why={"": "UDP alone is twice what the link carries: the queue never runs empty."},
 )
