@@ -1,4 +1,4 @@
-"""Follow tutorials and how-tos to the letter, and store what comes: python tools/pages.py [FILE].
+"""Follow the pages that readers type after, and store what comes: python tools/pages.py [FILE].
 
 Of a page's blocks one with a title is saved under it, ``console`` is run by a shell, command after
 command, and ``python`` in one interpreter; what Python prints stands in the ``text`` below it. A
@@ -46,7 +46,7 @@ class Block:
 
 def pages() -> list[Path]:
     """Return the pages that are to be followed."""
-    return sorted([*DOCS.glob("tutorials/*.md"), *DOCS.glob("howto/*.md")])
+    return sorted([DOCS / "index.md", *DOCS.glob("tutorials/*.md"), *DOCS.glob("howto/*.md")])
 
 
 def blocks(text: str) -> list[Block]:
