@@ -144,8 +144,17 @@ def aqm_class(kind: object, name: str = "kind") -> type[Aqm]:
     Raises
     ------
     QuantityError
-        As `sender_class`.
+        As `sender_class`; of a queue that only Linux has, with what to give instead.
     """
+    if isinstance(kind, str) and kind not in {*AQMS, *PRESETS}:
+        from pi2_fluid.laws.kernel.qdiscs import QDISCS  # for a word that is wrong
+
+        if kind in QDISCS:
+            raise QuantityError(
+                f'{name} = {kind!r} is Linux\'s own, without equations here: give kind = "qdisc",'
+                f' name = "{kind}" and a link of kind = "htb", for the engine Linux (--engine'
+                " linux)."
+            )
     _require_known(kind, (*AQMS, *PRESETS), name)
     assert isinstance(kind, str)
     cls: type[Aqm] = _load(PRESETS[kind].kind if kind in PRESETS else kind, AQMS, name)

@@ -105,7 +105,7 @@ def test_a_log_that_begins_in_traffic_goes_on_from_there(tmp_path, capsys):
     # the state was printed with six digits
     assert part["controller"] == pytest.approx(whole["controller"][begin + 1 :], abs=2e-6)
     (note,) = part["notes"]
-    assert note.startswith("It begins in traffic, from the first state logged: p 0.00")
+    assert note.startswith("The log begins in traffic. The replay starts at p 0.00")
 
 
 def test_several_devices_are_replayed_one_after_the_other(tmp_path, capsys):
@@ -119,7 +119,7 @@ def test_several_devices_are_replayed_one_after_the_other(tmp_path, capsys):
     assert "2 devices (eth0, eth1), 40 instants of eth0, 40 instants of eth1" in out
     assert out.count("queue delay [ms]") == 2
     for words in (["--json"], ["-o", str(tmp_path / "x.csv")]):
-        assert_bad_input(capsys, ["replay", str(path), *words], "of 2 queues", "by --dev")
+        assert_bad_input(capsys, ["replay", str(path), *words], "has 2 queues", "by --dev")
     answer = answered(capsys, ["replay", str(path), "--json", "--dev", "eth1"])
     assert answer["logged"] == [float(rows()[0]["prob"])] * STEPS
     assert_bad_input(capsys, ["replay", str(path), "--dev", "eth2"], "give eth0 or eth1")
@@ -127,7 +127,7 @@ def test_several_devices_are_replayed_one_after_the_other(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("apart", "said"),
-    [(1.0, "is not in the log"), (0.001, "several times"), (0.016, None)],
+    [(1.0, "lacks updates"), (0.001, "several times"), (0.016, None)],
 )
 def test_states_that_are_not_those_of_each_update_are_said(apart, said, tmp_path, capsys):
     path = tmp_path / "tc.log"
@@ -149,4 +149,4 @@ def test_an_old_kernel_is_said(tmp_path, capsys):
     text = "".join(shown(n, row) for n, row in enumerate(rows()))
     path.write_text(text.replace("us\n", "us avg_dq_rate 0\n"))
     (note,) = answered(capsys, ["replay", str(path), "--json"])["notes"]
-    assert "Linux up to 5.4" in note
+    assert "Linux 5.4 or older" in note

@@ -492,7 +492,7 @@ def test_json_logged_again_and_again_is_read_to_its_end(tmp_path, capsys) -> Non
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (snapshot("1ms", "0", "0.1"), "has one state of pie 8001: dev eth0, in traffic"),
+        (snapshot("1ms", "0", "0.1"), "has only one state of pie 8001: dev eth0, in traffic"),
         ("tc qdisc add dev eth0 root pie\n", "asks for queues and shows none"),
         (snapshot("1ms", "0", "0").partition("  prob")[0], "without prob and delay"),
         ("qdisc fq_codel 0: dev eth0 root refcnt 2\n", "pie"),

@@ -271,6 +271,12 @@ BAD: dict[str, tuple[str, str, type, str]] = {
         Q,
         "[aqm] kind = 'DualPI2' is unknown: give 'dualpi2' or 'linux_dualpi2'.",
     ),
+    "kind-of-linux": (
+        '"pi2"',
+        '"fq_codel"',
+        Q,
+        "[aqm] kind = 'fq_codel' is Linux's own, without equations here: give kind = \"qdisc\", ",
+    ),
     "kind-list": ('"pi2"', '["pi2"]', Q, "[aqm] kind = ['pi2'] is unknown: give one of"),
     "sender-close": (
         'sender = "cbr"',

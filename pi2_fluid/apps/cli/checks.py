@@ -36,53 +36,51 @@ def check(
         str | None,
         typer.Argument(
             metavar="TEXT|FILE|-",
-            help='What "tc qdisc show" prints, a line "tc qdisc replace ..." to be judged before it'
-            ' runs, FreeBSD\'s "ipfw sched show" or lines for ipfw, a file of networkd or of'
-            " OpenWrt's SQM, a session, a script or a log with them, or - for standard input.",
+            help='What "tc qdisc show" prints: text, a file, or - for standard input. Also lines'
+            ' "tc qdisc replace ..." before they run, FreeBSD\'s "ipfw sched show" or lines for'
+            " ipfw, files of networkd and of OpenWrt's SQM; sessions, scripts and logs with any of"
+            " these.",
         ),
     ] = None,
     rtt: Annotated[
         str | None,
-        option("TIME", "Largest round-trip time, path and queue together. Default 100ms."),
+        option("TIME", "Largest round-trip time, queue included. Default 100ms."),
     ] = None,
     max_base_rtt: Annotated[
         str | None,
-        option(
-            "TIME", "Instead of --rtt: that of the path alone, to which each queue adds its target."
-        ),
+        option("TIME", "Instead of --rtt, the longest path: each queue adds its target."),
     ] = None,
     min_rtt: Annotated[
         str | None,
-        option("TIME", "The smallest. Default the target of the queue."),
+        option("TIME", "Smallest round-trip time. Default the queue's target."),
     ] = None,
     sender: Annotated[
         str,
-        option("NAMES", f"Who sends, with commas: {', '.join(NAMES)}."),
+        option("NAMES", f"Senders, with commas: {', '.join(NAMES)}."),
     ] = "reno",
     rate: Annotated[
         str | None,
         option(
             "RATE",
-            "Of the link, as 10Mbit/s: judges the loads of flows that fit on it, and RED; says"
-            " whether a limit is enough. Default that of a shaper above it in the text.",
+            "Rate of the link, as 10Mbit/s: judges only flows that fit on it, and RED and limits,"
+            " too. Default that of a shaper above the queue in the text.",
         ),
     ] = None,
     flows: Annotated[
         str | None,
         option(
-            "NUMBER|FROM:TO", "How many flows share the link of that rate, as 1:20. Default 1:."
+            "NUMBER|FROM:TO", "With a rate: how many flows share the link, as 1:20. Default 1:."
         ),
     ] = None,
     max_window: Annotated[
         str | None,
-        option("SEGMENTS", "The largest window of one flow. Default any."),
+        option("SEGMENTS", "Largest window of a flow. Default any."),
     ] = None,
     hz: Annotated[
         str | None,
         option(
             "NUMBER",
-            "The kernel's CONFIG_HZ, for PIE. Default each of 100, 250, 300 and 1000 that fits"
-            " what is shown.",
+            "For PIE: the kernel's CONFIG_HZ. Default each of 100, 250, 300, 1000 that fits.",
             None,
             "--hz",
         ),
@@ -91,24 +89,24 @@ def check(
         str | None,
         option(
             "VERSION",
-            'The kernel\'s, as "uname -r" prints it, for PIE. Default 5.1 or newer, unless'
-            " statistics (tc -s) are those of an older one.",
+            'For PIE: what "uname -r" prints. Default 5.1 or newer, unless statistics (tc -s) are'
+            " older.",
         ),
     ] = None,
     network: Annotated[
         str | None,
         option(
             "FILE",
-            "Flows that cross several of these queues, and the nodes, called like devices: the"
-            " queues are judged together, too.",
+            "Flows that cross several queues, and nodes named like devices: judges the queues"
+            " together, too.",
         ),
     ] = None,
     traffic: Annotated[
         list[str] | None,
         option(
             "WORD|FILE",
-            "Who sends, as `tune` takes it: also says whether another queue would be better for"
-            " them, by how much, or to leave it. May be given again, for scenarios.",
+            "Who sends, as in `tune`: also says whether another queue is better for them, and by"
+            " how much. Can be repeated, for scenarios.",
             None,
             "--traffic",
             complete=completing.traffic,
@@ -329,10 +327,10 @@ COMMANDS: tuple[Command, ...] = (
             " recommendation of `tune`",
         },
         notes=(
-            "What tc does not show is not assumed: PIE is judged for each CONFIG_HZ, and each"
-            " kernel, that can have shown it, and undecided where they differ.\n\n"
-            "Exit codes: 0 stable; 1 unstable, or below the margin of --require; 2 nothing can be"
-            " read; 3 undecided, a queue that could not be read or judged, or none with a loop."
+            "PIE is judged for each CONFIG_HZ and kernel that fit the text, and is undecided where"
+            " they differ.\n\n"
+            "Exit codes: 0 stable; 1 unstable, or below --require; 2 nothing can be read; 3"
+            " undecided: a queue cannot be read or judged, or none has a loop."
             f" Of all commands: {codes.OTHERS}."
         ),
     ),

@@ -133,13 +133,13 @@ def _log_of(series: Series, name: str) -> Log:
     if first > 0.0:
         if len(counters) == 1:
             raise QuantityError(
-                f"{name} has one state of {series.last.name}, in traffic (p {first:g}), from which"
-                " nothing follows: give those after it, too."
+                f"{name} has only one state of {series.last.name}, in traffic (p {first:g}), and a"
+                " replay needs those after it: give them, too."
             )
         start = first, delay
         columns = {key: values[1:] for key, values in columns.items()}
         begins = f"p {first:g} at {1e3 * delay:.4g} ms"
-        notes = (f"It begins in traffic, from the first state logged: {begins}.", *notes)
+        notes = (f"The log begins in traffic. The replay starts at {begins}.", *notes)
     return Log(name=series.last.name, columns=columns, law=law, start=start, notes=notes)
 
 
@@ -149,20 +149,20 @@ def _notes_on(series: Series, interval: float) -> tuple[str, ...]:
     told = series.last.statistics or {}
     if "avg_dq_rate" in told and not series.last.options.get("dq_rate_estimator"):
         notes.append(
-            "Its statistics are those of Linux up to 5.4, and the rule is that of 5.5 and newer:"
-            " --variant names others."
+            "The statistics are of Linux 5.4 or older, and the rule is of 5.5 and newer: --variant"
+            " has others."
         )
     times = [time for time in series.times if time is not None]
     if len(times) > 1 and len(times) == len(series.times):
         step = median(later - time for time, later in pairwise(times))
-        each = f"each {1e3 * step:.3g} ms, and the queue updates each {1e3 * interval:.3g} ms"
+        each = f"every {1e3 * step:.3g} ms, and the queue updates every {1e3 * interval:.3g} ms"
         why = ""
         if step > _APART * interval:
-            why = "what it made in between is not in the log"
+            why = "the log lacks updates"
         elif step < interval / _APART:
-            why = "the rule is given updates several times"
+            why = "the log has updates several times"
         if why:
-            notes.append(f"A state was logged {each}: {why}, so that p parts from what was logged.")
+            notes.append(f"States were logged {each}: {why}, so p differs from the logged one.")
     return tuple(notes)
 
 

@@ -30,9 +30,9 @@ def replay(
         str,
         typer.Argument(
             metavar="FILE | -",
-            help="A CSV file, or standard input: one row per update, with the column queue_delay"
-            " (s, or with a unit: 12ms) and, if it is known, backlog (bytes). Or what tc -s qdisc"
-            " show printed, once per update; times, headers of watch, and other queues may stand"
+            help="A CSV file, or - for standard input: one row per update, with the column"
+            " queue_delay (s, or with a unit: 12ms) and, if known, backlog (bytes). Or outputs of"
+            " tc -s qdisc show, one per update; times, headers of watch and other queues may stand"
             " between.",
         ),
     ],
@@ -40,9 +40,9 @@ def replay(
         str | None,
         option(
             "NAME",
-            "Whose update rule, which a log of tc says itself: of PIE linux6.18, linux4.14 or"
-            " rfc8033-float, of PI2 pi2-2016-default or hpe-default-15ms, of DualPI2"
-            " dp2-6.18-default, and others, which an unknown name lists.",
+            "Whose update rule; a log of tc says it itself. PIE: linux6.18, linux4.14,"
+            " rfc8033-float. PI2: pi2-2016-default, hpe-default-15ms. DualPI2: dp2-6.18-default. A"
+            " name that is unknown lists all.",
         ),
     ] = None,
     output: Annotated[
@@ -57,7 +57,7 @@ def replay(
     ] = None,
     dev: Annotated[
         str | None,
-        option("NAME", "Of a log of several devices, the one whose queue is replayed."),
+        option("NAME", "The device to replay, of several in a log of tc."),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -67,8 +67,8 @@ def replay(
     if len(logs) > 1 and (as_json or output is not None):
         names = ", ".join(one.name for one in logs[:_NAMED])
         raise QuantityError(
-            f"{logs[0].name} is not alone, of {len(logs)} queues ({names}), and --json and -o have"
-            " room for one: choose its device by --dev, or give the log of one."
+            f"the log has {len(logs)} queues ({names}), and --json and -o take one: choose a device"
+            " by --dev, or give the log of one."
         )
     if form and not as_json:
         typer.echo(f"read: {form}")
@@ -89,8 +89,8 @@ def _replay_one(one: Log, variant: str | None, output: Path | None, *, as_json: 
     columns, rule = one.columns, variant or one.law
     if rule is None:
         raise QuantityError(
-            "--variant = None does not say whose update rule answers a CSV file: give one, such as"
-            " linux6.18."
+            "--variant is missing, and a CSV file does not say whose update rule it is: give one,"
+            " such as linux6.18."
         )
 
     from pi2_fluid.packet import replay as replay_updates
@@ -190,8 +190,8 @@ COMMANDS: tuple[Command, ...] = (
             "notes": "what else to know",
         },
         notes=(
-            "A log that begins in traffic goes on from its first state. Several queues are "
-            "replayed one after the other."
+            "A log that begins in traffic is replayed from its first state. Several queues are"
+            " replayed one after the other."
         ),
     ),
 )

@@ -279,7 +279,7 @@ def _require_network(scenario: Scenario) -> None:
     if link.kind != "htb":
         raise UnsupportedError(
             f'Link kind = "{link.kind}" is not in Linux, where a token bucket makes the rate: give'
-            ' kind = "htb", or use another engine, e.g. Packets().'
+            ' kind = "htb" below [link], or use another engine, e.g. Packets().'
         )
     if link.delay_on != "return":
         raise UnsupportedError(

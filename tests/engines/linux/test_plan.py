@@ -323,3 +323,18 @@ def test_a_law_of_ones_own_is_another_law() -> None:
         make_plan(changed(aqm=Own()), 1)
     with pytest.raises(pf.UnsupportedError, match="Mine has no congestion control"):
         make_plan(changed(flows=pf.Flows(Mine(), 1, "100ms")), 1)
+
+
+def test_a_queue_of_linux_is_planned_as_its_refusal_says_to_write_it() -> None:
+    """Whoever writes kind = "fq_codel" over a wire is told both words, which then run."""
+    text = pf.Scenario("10s", pf.Link("10Mbit/s"), pf.Pi2(), FLOWS).to_toml()
+    wrong = text.replace('kind = "pi2"', 'kind = "fq_codel"')
+    with pytest.raises(pf.QuantityError, match='give kind = "qdisc", name = "fq_codel"') as told:
+        pf.Scenario.from_toml(wrong)
+    assert 'kind = "htb"' in str(told.value)
+    queue = text[text.index("[aqm]") :].partition("\n[")[0]
+    right = text.replace(queue, '[aqm]\nkind = "qdisc"\nname = "fq_codel"\n')
+    with pytest.raises(pf.UnsupportedError, match=r'give kind = "htb" below \[link\]'):
+        make_plan(pf.Scenario.from_toml(right).as_run, 1)
+    right = right.replace("[link]\n", '[link]\nkind = "htb"\n')
+    assert lines(pf.Scenario.from_toml(right).as_run, "run")
