@@ -86,14 +86,13 @@ def test_a_loop_takes_text_for_times() -> None:
             LOOP.step(wrong)  # type: ignore[arg-type]
 
 
-def test_python_control_is_told_what_to_take(capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_control_is_told_what_to_take() -> None:
     control = pytest.importorskip("control")
     for function in (control.poles, control.bode_plot, control.nyquist_plot):
-        with pytest.raises(AttributeError, match=r"loop.margins\(\).*loop.to_control\(\)"):
+        with pytest.raises(AttributeError, match=r"loop.to_control\(\), or ask loop\.\w+\("):
             function(LOOP)
-    with pytest.raises(ValueError, match="sysdata"):  # which it makes of whatever is raised
-        control.margin(LOOP)
-    assert "loop.margins()" in capsys.readouterr().out
+    with pytest.warns(UserWarning, match=r"ask loop.margins\(\) for exact numbers"):
+        np.testing.assert_allclose(control.margin(LOOP), list(LOOP.margins()), rtol=1e-4)
     network = pf.Loop(pf.named_scenario("parking_lot").network)
     with pytest.raises(pf.UnsupportedError, match=r"NetworkLoop has no 'margin': give .*'margins'"):
         network.margin()  # type: ignore[union-attr]

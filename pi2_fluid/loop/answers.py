@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +30,7 @@ from pi2_fluid.units import has_labels, validate_quantity
 if TYPE_CHECKING:
     import xarray
 
+    from pi2_fluid.loop.locus import RootLocus
     from pi2_fluid.values import BoolArray, ComplexValues, FloatArray, Real, Values
 
 __all__ = ["BOUNDARY", "LoopAnswers", "require_count", "require_roots"]
@@ -180,6 +181,54 @@ class LoopAnswers(LinearisedLoop):
             return relabel(self.labels, out[..., 0][()])
         several = None if self.labels is None else self.labels.expand_dims({"root": n}, axis=-1)
         return relabel(several, out)
+
+    def root_locus(
+        self, factors: Sequence[float] | FloatArray | None = None, n: int = 6
+    ) -> RootLocus:
+        """Return where the modes of one closed loop are while its gain rises, with exact delays.
+
+        Parameters
+        ----------
+        factors : array, optional
+            What the gain of L is multiplied by, above 0; 1 is the loop as it is. By default 160
+            from a hundredth to ten times 1, or the gain margin, and 1 itself.
+        n : int, default 6
+            How many rightmost roots, each conjugate pair once, are followed from both ends of the
+            factors at least. A loop with a delay has no end of them.
+
+        Returns
+        -------
+        RootLocus
+            Branches over the factors, and where they cross the imaginary axis: in s (rad/s), of a
+            sampled loop in z = e^{sT}, where the unit circle is the boundary. NaN where a branch is
+            further left than 7 over the longest delay, |z| is below 0.42, or gain no longer moves
+            it because it has come to a zero of L.
+
+        Raises
+        ------
+        UnsupportedError
+            For arrays of loops.
+        DomainError
+            If `factors` are no gain factors, or `n` is no whole number above 0.
+        SolverError
+            If the roots cannot be followed.
+
+        Examples
+        --------
+        >>> import pi2_fluid as pf
+        >>> loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
+        >>> locus = loop.root_locus()
+        >>> print(locus)
+        A pair of modes begins to grow at 1.719 times the gain (+4.70 dB), at 7.313 rad/s.
+        >>> artists = locus.plot()
+        """
+        from pi2_fluid.loop.locus import find_locus, read_factors, usual_factors
+
+        self._require_scalar("root_locus")
+        require_count(n, "n", " roots")
+        margin = float(self.margins().gain_margin) if factors is None else 1.0
+        grid = usual_factors(margin) if factors is None else read_factors(factors)
+        return find_locus(self._element(()), self.update, grid, n)
 
     # Closed-loop responses
 

@@ -19,6 +19,8 @@ _INSTEAD: Final = {
     "stability_margins": "loop.margins()",
     "bode": "loop.bode()",
     "nyquist": "loop.nyquist()",
+    "root_locus": "loop.root_locus().plot()",
+    "rlocus": "loop.root_locus().plot()",
     "pole": "loop.roots(5)",
     "damp": "loop.roots(5)",
     "frequency_response": "loop(1j * w)",

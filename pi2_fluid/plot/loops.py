@@ -17,6 +17,7 @@ __all__ = [
     "draw_bode",
     "draw_eigenloci",
     "draw_nyquist",
+    "draw_root_locus",
     "mark_outside",
     "mark_unstable",
     "new_axes",
@@ -165,4 +166,108 @@ def mark_outside(ax: Axes, right_of: float, text: str) -> None:
     ax.annotate(
         text, (right_of, 1), (3, -3), xycoords=("data", "axes fraction"),
         textcoords="offset points", va="top", color="0.35", fontsize=7,
+    )  # fmt: skip
+
+
+def draw_root_locus(
+    ax: Axes,
+    factor: FloatArray,
+    root: ComplexArray,
+    crossings: Sequence[tuple[float, float]],
+    interval: float | None = None,
+) -> list[Artist]:
+    """Draw branches of a root locus, where they are at factor 1, and where they cross.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    factor : array (m,)
+        On the gain, rising.
+    root : array (branches, m)
+        In s (rad/s), or with an interval in z.
+    crossings : sequence of (factor, w)
+        Where a mode crosses the imaginary axis or the unit circle; w in rad/s.
+    interval : float, optional
+        T of a sampled loop (s).
+    """
+    artists: list[Artist] = []
+    for branch in root:
+        artists += ax.plot(branch.real, branch.imag, color="C0", linewidth=1.4)
+        artists += _draw_direction(ax, branch)
+    begin, here = root[:, 0], root[:, int(np.argmin(np.abs(factor - 1.0)))]
+    for at, marker, size, label in (
+        (begin, "x", 7, f"gain times {factor[0]:.3g}"),
+        (here, "o", 5, "gain as it is"),
+    ):
+        artists += ax.plot(
+            at.real, at.imag, marker, color="black", markersize=size, linestyle="", label=label
+        )
+    for number, (times, w) in enumerate(crossings):
+        edge: complex = 1j * w if interval is None else np.exp(1j * w * interval)
+        both = np.array([edge, np.conj(edge)])
+        artists += ax.plot(
+            both.real, both.imag, "D", color="#B22222", markersize=5, linestyle="",
+            label="" if number else "boundary of stability",
+        )  # fmt: skip
+        text = f"gain times {times:.3g} ({20 * np.log10(times):+.1f} dB)\n{w:.3g} rad/s"
+        ax.annotate(
+            text,
+            (edge.real, edge.imag),
+            (8, 4),
+            textcoords="offset points",
+            color="#8B1A1A",
+            fontsize=8,
+            bbox={"color": "white", "alpha": 0.7, "pad": 1.0},
+        )
+    if interval is None:
+        _furnish_s(ax, here, [w for _, w in crossings])
+    else:
+        _furnish_z(ax)
+    ax.grid(visible=True, alpha=0.25)
+    ax.legend(loc="upper left", fontsize=8)
+    ax.set_title("Root locus: modes of the closed loop as the gain rises", fontsize=10)
+    return artists
+
+
+def _draw_direction(ax: Axes, branch: ComplexArray) -> list[Artist]:
+    """An arrow on a branch, towards more gain."""
+    way = branch[np.isfinite(branch)]
+    length = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(way)))])
+    if length[-1] == 0.0:
+        return []
+    at = min(int(np.searchsorted(length, 0.6 * length[-1])), way.size - 2)
+    one, other = way[at], way[at + 1]
+    return [
+        ax.annotate(
+            "", (other.real, other.imag), (one.real, one.imag),
+            arrowprops={"arrowstyle": "-|>", "color": "C0", "lw": 1.0}, annotation_clip=True,
+        )
+    ]  # fmt: skip
+
+
+def _furnish_s(ax: Axes, here: ComplexArray, crossings: Sequence[float]) -> None:
+    """The half planes, around the slowest modes."""
+    slow = here[np.argsort(-here.real)][:2]
+    high = 2.2 * max([*np.abs(slow), *crossings])
+    ax.set(xlim=(-1.1 * high, 0.9 * high), ylim=(-high, high))
+    ax.axvspan(0.0, 0.9 * high, color="#B22222", alpha=0.07, linewidth=0, zorder=0)
+    ax.annotate(
+        "unstable", (1, 0), (-5, 5), xycoords="axes fraction", textcoords="offset points",
+        ha="right", color="#8B1A1A", fontsize=8,
+    )  # fmt: skip
+    ax.axvline(0.0, color="0.4", linewidth=0.8)
+    ax.axhline(0.0, color="0.7", linewidth=0.8)
+    ax.set(xlabel="growth, Re s [1/s]", ylabel="frequency, Im s [rad/s]")
+
+
+def _furnish_z(ax: Axes) -> None:
+    """The unit circle, outside of which modes grow."""
+    turn = np.exp(2j * np.pi * np.linspace(0.0, 1.0, 361))
+    ax.plot(turn.real, turn.imag, color="0.4", linewidth=0.8)
+    ax.axhline(0.0, color="0.7", linewidth=0.8)
+    ax.axvline(0.0, color="0.7", linewidth=0.8)
+    ax.set(xlim=(-1.35, 1.6), ylim=(-1.3, 1.3), aspect="equal", xlabel="Re z", ylabel="Im z")
+    ax.annotate(
+        "unstable outside\nof the circle", (1, 0), (-5, 5), xycoords="axes fraction",
+        textcoords="offset points", ha="right", color="#8B1A1A", fontsize=8,
     )  # fmt: skip
