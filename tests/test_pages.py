@@ -40,7 +40,9 @@ def test_nothing_that_it_shows_goes_untried(path) -> None:
             assert before is not None
             assert before.kind == "python"
         elif block.kind == "sh":
-            assert re.search(r"\b(sudo|tc|zgrep|pip|ssh|linux build|engine linux)\b", block.text)
+            assert re.search(
+                r"\b(sudo|tc|zgrep|pip|ssh|make|linux build|engine linux)\b", block.text
+            )
         else:
             assert block.title is not None or block.kind == "python"
 

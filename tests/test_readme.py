@@ -13,9 +13,9 @@ from pi2_fluid.apps import cli
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 AT_THE_SHELL = (ROOT / "docs/shell.md").read_text(encoding="utf-8")
 SAMPLING = (ROOT / "docs/sampling.md").read_text(encoding="utf-8")
-PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 SHELL = [
     line.split("#")[0].strip()
     for block in re.findall(r"```sh\n(.*?)```", README + AT_THE_SHELL, re.DOTALL)
@@ -24,16 +24,7 @@ SHELL = [
 
 
 def test_the_readme_is_short():
-    assert len(README.split()) < 900
-
-
-def test_python(capsys):
-    assert PYTHON
-    for code in PYTHON:
-        exec(compile(code, "README.md", "exec"), {})
-    shown = capsys.readouterr().out
-    assert "verdict" in shown
-    assert "stable" in shown
+    assert len(CODE.sub("", README).split()) < 700
 
 
 @pytest.mark.parametrize("line", [line for line in SHELL if line.startswith("pi2-fluid margins")])

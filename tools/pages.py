@@ -46,7 +46,8 @@ class Block:
 
 def pages() -> list[Path]:
     """Return the pages that are to be followed."""
-    return sorted([DOCS / "index.md", *DOCS.glob("tutorials/*.md"), *DOCS.glob("howto/*.md")])
+    first = [DOCS.parent / "README.md", DOCS / "index.md"]
+    return sorted([*first, *DOCS.glob("tutorials/*.md"), *DOCS.glob("howto/*.md")])
 
 
 def blocks(text: str) -> list[Block]:

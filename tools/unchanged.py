@@ -44,6 +44,8 @@ BENEATH_ALL: Final = ("pyproject.toml", "tests/conftest.py", "tests/data")
 #: Pages whose code tests run one by one, and which tests these are.
 FOLLOWED: Final = {
     "notebooks/": "tests/test_notebooks.py",
+    "README.md": "tests/test_pages.py",
+    "docs/index.md": "tests/test_pages.py",
     "docs/tutorials/": "tests/test_pages.py",
     "docs/howto/": "tests/test_pages.py",
 }
