@@ -15,6 +15,8 @@ __all__ = ["markdown"]
 
 #: Beyond this a z is no chance, of a hundred or two.
 _FAR: Final = 3.0
+#: Of a cell, by the kernel.
+_USUAL_RUNS: Final = 3
 _HEAD: Final = ("statistic", "simulated", "Linux", "error", "tight", "loose")
 
 
@@ -32,6 +34,7 @@ def markdown(found: Validation) -> str:
         "## Not judged",
         _not_judged(),
         "## Cell by cell",
+        f"{_USUAL_RUNS} runs of Linux each, unless it says otherwise.",
         *(
             _cell(cell, [f for f in found.linux if f.cell == cell.name])
             for cell in CELLS
@@ -92,7 +95,9 @@ def _not_judged() -> str:
 def _cell(cell: Cell, findings: Sequence[Finding]) -> str:
     runs = len(linux()[cell.name, cell.groups[0]]["utilization"])
     several = len(cell.groups) > 1
-    head = f"### {cell.title}\n\n`{cell.name}`, {runs} run{'s' if runs > 1 else ''} of Linux."
+    head = f"### {cell.title}\n\n`{cell.name}`."
+    if runs != _USUAL_RUNS:
+        head += f" {runs} run{'s' if runs > 1 else ''}."
     if cell.median:
         head += " Medians."
     if cell.not_judged:
