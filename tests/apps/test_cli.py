@@ -468,16 +468,18 @@ def test_simulate_says_what_changes_do(engine, tmp_path, capsys) -> None:
         {"at": 20.0, "what": "11 reno"},
     ]
     summary = answer["summary"]
-    peak, settling = summary["change_peak"]["0"], summary["change_settling"]["0"]
+    peak, at, settling = (summary[f"change_{x}"]["0"] for x in ("peak", "peak_at", "settling"))
     assert peak > 3 * summary["delay_p95"]
     assert 0.2 < settling < 5.0
     assert run(words) == 0
     out = capsys.readouterr().out
     assert re.search(r"largest +[\d.]+ +ms +at 10\.\d* s", out)
     assert re.search(
-        rf"10 s +capacity 10 Mbit/s +{1e3 * peak:.4g} ms +[\d.]+ ms +{settling:.3g} s", out
+        rf"10 s +capacity 10 Mbit/s +{1e3 * peak:.4g} ms +{at:.4g} s +[\d.]+ ms +{settling:.3g} s",
+        out,
     )
     assert re.search(r"20 s +11 reno +[\d.]+ ms", out)
+    assert ("medians of the seeds" in out) == (engine == "packet")
 
 
 def test_simulate_as_text(small, capsys) -> None:

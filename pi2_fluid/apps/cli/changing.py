@@ -58,6 +58,8 @@ def print_delays(
     typer.echo()
     changes = _change_table(dataset, summary)
     if changes is not None:
+        if summary.sizes.get("seed", 1) > 1:
+            typer.echo("after each change, medians of the seeds")
         console.print(changes)
         typer.echo()
 
@@ -65,7 +67,7 @@ def print_delays(
 def _change_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Table | None:
     """Return a row for each change in the stretch of a summary; None if there is none.
 
-    Of several seeds the means, of two bands the worse one.
+    Of several seeds the medians, of two bands the one whose delay is larger.
     """
     from pi2_fluid.results.settling import changes_of
 
@@ -73,19 +75,22 @@ def _change_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Table | N
         return None
     told = dict(changes_of(dataset, summary.attrs["after"], summary.attrs["until"]))
     if "band" in summary.dims:
-        summary = summary.max("band")
-    table = make_grid("left", "left", *["right"] * 3)
-    table.add_row("at", "change", "peak", "rest", "settled after")
+        seeds = [dim for dim in summary.change_peak.dims if dim == "seed"]
+        summary = summary.isel(band=int(summary.change_peak.mean([*seeds, "change"]).argmax()))
+    table = make_grid("left", "left", *["right"] * 4)
+    table.add_row("at", "change", "largest", "at", "settles to", "after")
     for k, at in enumerate(summary.change_at.to_numpy()):
         mine = summary.isel(change=k)
-        peak, rest, settling = (
-            float(mine[f"change_{name}"].mean()) for name in ("peak", "rest", "settling")
+        peak, when, rest, settling = (
+            float(mine[f"change_{name}"].median())
+            for name in ("peak", "peak_at", "rest", "settling")
         )
         table.add_row(
             f"{at:.4g} s",
             told[float(at)],
             f"{1e3 * peak:.4g} ms",
+            f"{when:.4g} s",
             f"{1e3 * rest:.4g} ms",
-            f"{settling:.3g} s" if math.isfinite(settling) else "not until the next",
+            f"{settling:.3g} s" if math.isfinite(settling) else "not settled",
         )
     return table

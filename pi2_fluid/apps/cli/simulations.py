@@ -198,6 +198,11 @@ COMMANDS: tuple[Command, ...] = (
             "pi2-fluid simulate thesis_fig4_2_pie --engine ns3 --seeds 3 --after 20s",
             "pi2-fluid scenarios pi2_fig12_pi2 | pi2-fluid simulate - --json",
         ),
+        notes=(
+            "After each change of the scenario the table has the largest delay and when it was, the"
+            " delay that it settles to, and after how long: from then on it stays within half of"
+            " that delay, or 1 ms."
+        ),
         json={
             "scenario": "its name",
             "duration": "s",
