@@ -4,7 +4,8 @@ Inside the package every quantity is an SI float (seconds, Hz, bit/s, bytes, pac
 ``"100ms"``, ``"10Mbit/s"``, ``"1500B"`` or ``"40000 packets"`` is read here and nowhere else.
 
 Deliberately refused: expressions, bare numbers in text for anything that has a unit, and the
-ambiguous spellings ``mbps`` and ``MBps`` (`tc` reads ``mbps`` as mega*bytes* per second).
+ambiguous spellings ``mbps``, ``kbps`` and ``MBps`` (`tc` reads ``mbps`` as mega*bytes* per
+second). ``Mbps`` and ``Gbps`` are bits everywhere but there.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ _TABLE: Final[dict[str, tuple[str, str, dict[str, float]]]] = {
             "kb/s": 1e3,
             "Mb/s": 1e6,
             "Gb/s": 1e9,
+            "Mbps": 1e6,
+            "Gbps": 1e9,
             # tc's own spellings of the same
             "bit": 1.0,
             "kbit": 1e3,
@@ -90,6 +93,7 @@ _TABLE: Final[dict[str, tuple[str, str, dict[str, float]]]] = {
     ),
     "frequency": ("Hz", 'a frequency such as "0.3125Hz"', {"Hz": 1.0, "kHz": 1e3, "/s": 1.0}),
     "number": ("", "a number without unit such as 0.5", {}),
+    "fraction": ("", 'a fraction such as 0.01 or "1%"', {"%": 0.01}),
 }
 #: The longest round trip (s), and the longest target or time between updates, that a bare number
 #: means without a doubt.
@@ -98,7 +102,7 @@ LONG_WAIT: Final = 5.0
 #: What a quantity can be.
 DIMENSIONS: Final = tuple(_TABLE)
 # What has no unit, or is in Hz (alpha, beta), may be given as text without one.
-_BARE_TEXT_ALLOWED: Final = frozenset({"frequency", "number"})
+_BARE_TEXT_ALLOWED: Final = frozenset({"frequency", "number", "fraction"})
 # ASCII digits only: float() would read any script's.
 _PATTERN: Final = re.compile(
     r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^\d\s.+\-][^\d\s]*)?\s*"
@@ -119,7 +123,7 @@ def parse_quantity(text: str, dimension: str, name: str = "value") -> float:
     text : str
         A decimal number followed by a unit, e.g. ``"100ms"``.
     dimension : str
-        One of ``time``, ``rate``, ``size``, ``packets``, ``frequency``, ``number``.
+        One of ``time``, ``rate``, ``size``, ``packets``, ``frequency``, ``number``, ``fraction``.
     name : str
         What the quantity is called in messages.
 
@@ -228,6 +232,7 @@ def format_quantity(value: float, dimension: str) -> str:
         "packets": ("packets",),
         "frequency": ("Hz",),
         "number": ("",),
+        "fraction": ("",),
     }[dimension]
     if np.ndim(value):
         raise QuantityError(

@@ -19,7 +19,7 @@ from pi2_fluid.units import broadcast_shape, format_quantity, parse_quantity, va
 
 patient = settings(deadline=None)  # a loaded machine is no reason to fail
 
-DIMENSIONS = ["time", "rate", "size", "packets", "frequency", "number"]
+DIMENSIONS = ["time", "rate", "size", "packets", "frequency", "number", "fraction"]
 
 ACCEPTED = [
     ("100ms", "time", 0.1),
@@ -60,6 +60,11 @@ ACCEPTED = [
     ("1kHz", "frequency", 1e3),
     ("0.5", "number", 0.5),
     ("1e-3", "number", 1e-3),
+    ("10Mbps", "rate", 1e7),
+    ("2.5 Gbps", "rate", 2.5e9),
+    ("1%", "fraction", 0.01),
+    ("0.01", "fraction", 0.01),
+    ("12.5 %", "fraction", 0.125),
 ]
 
 REFUSED = [
@@ -72,8 +77,8 @@ REFUSED = [
     # tc reads these as bytes
     ("10mbps", "rate"),
     ("10MBps", "rate"),
-    ("10Mbps", "rate"),
     ("10kbps", "rate"),
+    ("50%", "rate"),
     # expressions and code
     ("9**9**9 s", "time"),
     ("1+1s", "time"),

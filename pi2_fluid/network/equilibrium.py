@@ -193,10 +193,10 @@ def equilibrium_of(
     p, p_prime = given["p"], given["p_prime"]
     load = "p" if p_prime is None else "p_prime"
     if p is None:
-        p_prime = validate_quantity(p_prime, "number", "p_prime", high=1.0)
+        p_prime = validate_quantity(p_prime, "fraction", "p_prime", high=1.0)
         p = p_prime * p_prime if sender.signal == "classic" else p_prime
     else:
-        p = validate_quantity(p, "number", "p", high=1.0)
+        p = validate_quantity(p, "fraction", "p", high=1.0)
         p_prime = np.sqrt(p)[()] if sender.signal == "classic" else p
     broadcast_shape({"rtt": rtt, load: p} | named_arrays(sender) | named_arrays(aqm))
     alone = aqm.bands == 2 and sender.signal == "scalable"

@@ -312,6 +312,19 @@ def test_other_commands_refuse_in_the_same_way(capsys, words, reason) -> None:
     assert reason in lines[-1]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "tune --max-rtt 100 ms",
+        "simulate pi2_fig12_pi2 --after 100 ms",
+        "margins --p-prime 0.1 --rtt 100 ms",
+        "check --rtt 100 ms queues.txt",
+    ],
+)
+def test_a_space_before_a_unit_is_named(capsys, words) -> None:
+    assert_bad_input(capsys, words.split(), "100 ms is two words to a shell: write 100ms.")
+
+
 def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path, capsys) -> None:
     (tmp_path / "file").touch()
     assert run(["figure", "pi2:5", "pi2:7", "--out", str(tmp_path / "file")]) == 2

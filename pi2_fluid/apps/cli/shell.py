@@ -21,6 +21,7 @@ from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.completing import words
 from pi2_fluid.apps.cli.declaring import Command, Group
 from pi2_fluid.apps.cli.output import make_console, make_grid
+from pi2_fluid.apps.cli.wording import spaced
 from pi2_fluid.errors import (
     AssumptionWarning,
     BuildError,
@@ -104,7 +105,7 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except (QuantityError, DomainError, ScenarioError, UnsupportedError) as error:
-        return _fail(str(error), codes.BAD_INPUT)
+        return _fail(spaced(arguments) or str(error), codes.BAD_INPUT)
     except (SolverError, BuildError, WriteError) as error:
         return _fail(str(error), codes.FAILED)
     except OSError as error:
@@ -120,12 +121,14 @@ def run(arguments: Sequence[str]) -> int:
         closed = leave.code == 1 and words() is None
         return codes.PIPE_CLOSED if closed else int(leave.code or 0)
     except Exception as error:  # noqa: BLE001  the last door: everything else is our mistake
-        return _report(error)
+        return _report(error, arguments)
 
 
-def _report(error: Exception) -> int:
+def _report(error: Exception, arguments: Sequence[str]) -> int:
     # The shell library's own complaints; where their classes live depends on its version.
     if hasattr(error, "format_message"):
+        if said := spaced(arguments):
+            return _fail(said, codes.BAD_INPUT)
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "pi2-fluid"
         option = getattr(error, "option_name", None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 
-__all__ = ["for_shell", "in_words_of_shell"]
+__all__ = ["for_shell", "in_words_of_shell", "spaced"]
 
 
 def for_shell(text: str, options: Mapping[str, str]) -> str:
@@ -41,6 +42,23 @@ def for_shell(text: str, options: Mapping[str, str]) -> str:
     if not words:
         return text
     return re.sub(rf"(?<![\w-])({words})\b", lambda found: options[found[1]], text)
+
+
+def spaced(arguments: Sequence[str]) -> str:
+    """Return what to write instead of a number and a unit that are two words; "" if none are.
+
+    Examples
+    --------
+    >>> spaced(["tune", "--max-rtt", "100", "ms"])
+    '100 ms is two words to a shell: write 100ms.'
+    """
+    from pi2_fluid.units import DIMENSIONS, spellings
+
+    units = {unit for dimension in DIMENSIONS for unit in spellings(dimension) if unit}
+    for number, unit in itertools.pairwise(arguments):
+        if unit in units and re.fullmatch(r"[0-9]*\.?[0-9]+", number):
+            return f"{number} {unit} is two words to a shell: write {number}{unit}."
+    return ""
 
 
 @contextmanager

@@ -25,8 +25,8 @@ __all__ = ["Loops", "margins_of"]
 
 _NUMBERS: Final = {
     "rtt": "time",
-    "p": "number",
-    "p_prime": "number",
+    "p": "fraction",
+    "p_prime": "fraction",
     "capacity": "rate",
     "packet_size": "size",
 }
