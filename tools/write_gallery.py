@@ -1,6 +1,6 @@
 """Bring the gallery up to date from a folder of whole runs: python tools/write_gallery.py gallery.
 
-Takes what `pi2-fluid figures all --full --out gallery` made: records go into the package, pictures
+Takes what `pi2-fluid figure all --out gallery` made: records go into the package, pictures
 and numbers beside the pages in docs/gallery/. Figures that are named after the folder are taken
 alone. Without a folder only the pages are written, from what is recorded.
 """
@@ -78,7 +78,7 @@ judged.
 | "alike" | a ratio from 0.8 to 1.25, in the median and in five of six runs |
 
 ```sh
-pi2-fluid figures                             # this list, in a terminal
+pi2-fluid figure                              # this list, in a terminal
 pi2-fluid figure pi2:15                       # one figure: pictures, numbers, verdicts
 pi2-fluid figure pi2:7 --set rtt=50ms         # with another number; picture and files say which
 pi2-fluid figure pie:10 --check               # draws nothing: are the verdicts as recorded?

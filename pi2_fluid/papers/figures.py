@@ -43,8 +43,8 @@ def figures(
     ----------
     names : "all", or one or several of these
         Paper and number, as "pi2:15", "pie:10", "thesis:4.2", "paganini:5"; a paper, "pie", for
-        all of its figures; our own as "ours:chains" or "chains"; a figure of the PI2 paper by its
-        number; any as its files are called: "pi2_fig07".
+        all of its figures; our own as "ours:chains" or "chains"; the number alone where one paper
+        has it; any as its files are called: "pi2_fig07".
     out : path, default "figures"
         Folder for the files; made if it does not exist. Files of the same name are replaced.
     seeds : int, optional

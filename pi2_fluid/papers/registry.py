@@ -130,27 +130,34 @@ def find_figure(name: str | int) -> str:
     Parameters
     ----------
     name : str or int
-        As there, "pi2:15"; as its files are called, "pi2_fig15"; a figure of the PI2 paper by its
-        number, and our own by their names alone.
+        As there, "pi2:15"; as its files are called, "pi2_fig15"; or its number or name alone, where
+        one paper has it.
 
     Raises
     ------
     QuantityError
-        If there is no such figure.
+        If there is no such figure, or several papers have one of this number.
 
     Examples
     --------
-    >>> [find_figure(name) for name in (15, "pie_fig13", "chains", "thesis:4.2", "pi2:8")]
-    ['pi2:15', 'pie:13', 'ours:chains', 'thesis:4.2', 'pi2:diagrams']
+    >>> [find_figure(name) for name in (17, "pie_fig13", "chains", "thesis:4.2", "pi2:8")]
+    ['pi2:17', 'pie:13', 'ours:chains', 'thesis:4.2', 'pi2:diagrams']
     """
-    text = _TOGETHER.get(str(name), _TOGETHER.get(f"pi2:{name}", str(name)))
+    text = str(name)
+    alike = [one for one in (*FIGURES, *_TOGETHER) if one.partition(":")[2] == text]
+    if len(alike) > 1:
+        raise QuantityError(
+            f"several papers have a figure {show_value(name)}: give {' or '.join(alike)}."
+        )
+    text = alike[0] if alike else text
+    text = _TOGETHER.get(text, text)
     for figure in FIGURES:
-        if text in (figure, file_name(figure)) or f"pi2:{text}" == figure:
+        if text in (figure, file_name(figure)):
             return figure
     near = suggest(text, [*FIGURES, *map(file_name, FIGURES)])
     raise QuantityError(
         f"there is no figure {show_value(name)}: give {near}, or another of those that"
-        " `pi2-fluid figures` lists."
+        " `pi2-fluid figure` lists."
     )
 
 
@@ -164,7 +171,7 @@ def find_figures(names: str | int | Iterable[str | int]) -> list[str]:
 
     Examples
     --------
-    >>> find_figures(["ours", 7])[-2:]
+    >>> find_figures(["ours", "pi2:7"])[-2:]
     ['ours:bursts', 'pi2:7']
     """
     given = [names] if isinstance(names, (str, int)) else list(names)

@@ -849,6 +849,7 @@ def test_a_check_draws_nothing_and_leaves_with_1_where_a_verdict_changed(
         (["pie:14", "--set", "rtt"], "--set 'rtt' sets nothing"),
         (["pie:14", "--set", "x=1", "--check"], "no setting 'x'"),
         (["pie:14", "--seeds", "0"], "--seeds '0' is no number of runs"),
+        (["12"], "several papers have a figure '12': give pi2:12 or paganini:12"),
         (["pie", "--check"], "--check is about one figure"),
         (["pie:14", "pie:13", "--set", "rtt=50ms"], "--set is about one figure"),
     ],

@@ -60,7 +60,7 @@ HEADERS = {
 def drawn(tmp_path_factory) -> tuple[Path, list[Any], list[str]]:
     folder = tmp_path_factory.mktemp("figures") / "made" / "here"
     told: list[str] = []
-    return folder, figures([4, 5, 7], folder, progress=told.append), told
+    return folder, figures(["pi2:4", "pi2:5", "pi2:7"], folder, progress=told.append), told
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -376,7 +376,7 @@ from pathlib import Path
 import matplotlib
 assert matplotlib.rcParams["font.size"] == 17
 from pi2_fluid.papers.figures import figures
-figures([4, 5], sys.argv[1])
+figures(["pi2:4", "pi2:5"], sys.argv[1])
 assert matplotlib.rcParams["font.size"] == 17
 print(json.dumps("matplotlib.pyplot" in sys.modules))
 """
@@ -396,5 +396,7 @@ def test_another_process_with_other_settings_writes_the_same_bytes(drawn, tmp_pa
 
 
 def test_drawing_again_writes_the_same_bytes(drawn, tmp_path) -> None:
-    files = [path for record in figures([4, 5, 7], tmp_path) for path in record.files]
+    files = [
+        path for record in figures(["pi2:4", "pi2:5", "pi2:7"], tmp_path) for path in record.files
+    ]
     assert digests(files) == digests(path for record in drawn[1] for path in record.files)

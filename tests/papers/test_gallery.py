@@ -116,12 +116,20 @@ def test_figures_are_known_by_the_names_of_their_files() -> None:
         assert find_figures(paper) == [name for name in FIGURES if name.startswith(f"{paper}:")]
 
 
-@pytest.mark.parametrize("names", [99, "99", "", [], [4, "x"], True, [4.5], [None], "pi2:"])
+@pytest.mark.parametrize("names", [99, "99", "", [], [17, "x"], True, [4.55], [None], "pi2:"])
 def test_an_unknown_figure_is_refused_before_anything_is_drawn(tmp_path: Path, names: Any) -> None:
     out = tmp_path / "out"
     with pytest.raises(pf.QuantityError, match=r"no figure"):
         pf.figures(names, out)
     assert not out.exists()
+
+
+def test_a_number_that_several_papers_have_is_refused() -> None:
+    """Also where one of them has several figures on one page, as PI2's first three."""
+    for number, papers in ((15, "pi2:15 or pie:15"), (1, "pie:1 or paganini:1 or pi2:1")):
+        with pytest.raises(pf.QuantityError, match=rf"figure '?{number}'?: give {papers}"):
+            find_figures(number)
+    assert find_figures([17, "4.2", "diagrams"]) == ["pi2:17", "thesis:4.2", "pi2:diagrams"]
 
 
 def test_every_recipe_in_the_folder_is_registered() -> None:
