@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
-
 from pi2_fluid.html import show_number
 from pi2_fluid.loop.equations import ClosedForm
+from pi2_fluid.loop.formula import number_in_latex
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Real, Values
@@ -33,13 +32,13 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """The constants of equations (31)-(37); `terms` in reading order, also by name in brackets.
+    """The constants of equations (31)-(37), or by acknowledgements, and L(s) as LaTeX.
 
-    With `clock` "acks" those of the same loop by acknowledgements.
+    `terms` are in reading order, also by name in brackets.
     """
 
     terms: tuple[Term, ...]
-    clock: str = "rate"
+    formula: str
 
     def __getitem__(self, name: str) -> Term:
         for term in self.terms:
@@ -53,19 +52,12 @@ class Explanation:
     @property
     def latex(self) -> str:
         """The loop's transfer function and its constants, as an `aligned` block."""
-        pole = next(name for name in ("s_R", "s_S") if any(t.name == name for t in self.terms))
-        if self.clock == "acks":
-            top, h = ("P", r"\frac{1 + P}{2}") if pole == "s_R" else ("", "1")
-            loop = rf"\frac{{\kappa \, \kappa_A \left(s/z_A + 1\right) {top} e^{{-s\tau}}}}"
-            loop += rf"{{\left(s/{pole} + {h}\right) s}}"
-        else:
-            h = r"\frac{1 + e^{-sR}}{2}" if pole == "s_R" else "e^{-sR}"
-            loop = r"\frac{\kappa \, \kappa_A \left(s/z_A + 1\right) e^{-sR}}"
-            loop += rf"{{\left(s/{pole} + {h}\right) \left(s/s_A + 1\right) s}}"
-        lines = [f"L(s) &= {loop}"]
+        lines = [self.formula.replace("=", "&=", 1)]
         for term in self.terms:
             unit = rf"\;\mathrm{{{term.unit}}}" if term.unit else ""
-            lines.append(f"{_LATEX.get(term.name, term.name)} &= {_in_latex(term.value)}{unit}")
+            lines.append(
+                f"{_LATEX.get(term.name, term.name)} &= {number_in_latex(term.value)}{unit}"
+            )
         return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
 
     def _repr_latex_(self) -> str:
@@ -78,15 +70,7 @@ class Explanation:
         )
 
 
-def _in_latex(value: Real) -> str:
-    """A number with its power of ten as one, or the ends of an array."""
-    if np.ndim(value):
-        return rf"{_in_latex(np.min(value))} \ldots {_in_latex(np.max(value))}"
-    mantissa, _, power = f"{value:.5g}".partition("e")
-    return rf"{mantissa} \times 10^{{{int(power)}}}" if power else mantissa
-
-
-def explain_form(form: ClosedForm, window: Real, period: Values) -> Explanation:
+def explain_form(form: ClosedForm, window: Real, period: Values, formula: str) -> Explanation:
     """Return the constants of a loop in closed form.
 
     Parameters
@@ -96,6 +80,8 @@ def explain_form(form: ClosedForm, window: Real, period: Values) -> Explanation:
         Window at rest (segments).
     period : float or array
         Of an oscillation at the phase crossover (s).
+    formula : str
+        L(s) as LaTeX.
     """
     reno = form.plant == "reno"
     pole = "s_R" if reno else "s_S"
@@ -155,12 +141,18 @@ def explain_form(form: ClosedForm, window: Real, period: Values) -> Explanation:
                 "period of the oscillation when the gain is just too large: 2 pi over the phase"
                 " crossover",
             ),
-        )
+        ),
+        formula,
     )
 
 
 def explain_acks(
-    form: ClosedForm, window: Real, period: Values, delay: Real, margins: tuple[Values, Values]
+    form: ClosedForm,
+    window: Real,
+    period: Values,
+    delay: Real,
+    margins: tuple[Values, Values],
+    formula: str,
 ) -> Explanation:
     """Return the constants of the same loop by the clock of acknowledgements, of one class.
 
@@ -176,8 +168,10 @@ def explain_acks(
         Seconds from a signal to what the controller sees of it.
     margins : pair of float or array
         Gain margin (dB) by acknowledgements and by rates.
+    formula : str
+        L(s) as LaTeX.
     """
-    told = {term.name: term for term in explain_form(form, window, period)}
+    told = {term.name: term for term in explain_form(form, window, period, formula)}
     reno = form.plant == "reno"
     pole = "s_R" if reno else "s_S"
     law = "s/s_R + (1 + P)/2, P = (1 - e^-sR)/(sR)" if reno else "s/s_S + 1"
@@ -198,5 +192,5 @@ def explain_acks(
             Term("GM_acks", margins[0], "dB", "gain margin of this loop"),
             Term("GM_rate", margins[1], "dB", "gain margin by rates, equations (35)-(37)"),
         ),
-        "acks",
+        formula,
     )

@@ -16,6 +16,7 @@ from pi2_fluid.loop.cycle import Cycle, find_cycle
 from pi2_fluid.loop.disk import DiskMargin, disk_margin, require_stable
 from pi2_fluid.loop.equations import pi_response
 from pi2_fluid.loop.explanation import Explanation, explain_acks, explain_form
+from pi2_fluid.loop.formula import Formula, closed_formula, formula_of_parts
 from pi2_fluid.loop.matrix.network_loop import NetworkLoop
 from pi2_fluid.loop.pade import pade_transfer_function
 from pi2_fluid.loop.realization import realize
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-    from pi2_fluid.values import ComplexArray, FloatArray, Quantity
+    from pi2_fluid.values import ComplexArray, FloatArray, Quantity, Real
 
 __all__ = ["Loop"]
 
@@ -319,6 +320,67 @@ class Loop(NoisyLoop):
         found.name = name
         return found
 
+    def formula(self, *, numbers: bool = False, digits: int = 4) -> Formula:
+        r"""Return L(s) as LaTeX, with the symbols of `explain` or with their numbers.
+
+        Parameters
+        ----------
+        numbers : bool
+            Numbers (s, rad/s, Hz) in the place of symbols.
+        digits : int, default 4
+            Of each number.
+
+        Returns
+        -------
+        Formula
+            Text, which a notebook shows as a formula: equations (35) to (37) where the loop is one
+            of these, else a controller C(s) and the classes of flows with their state matrices
+            A, B, inputs b, outputs c, answers f, g and r to the delay, round-trip times R and
+            weights w. A sampled loop is a sum over aliases.
+
+        Raises
+        ------
+        UnsupportedError
+            By the ack clock, of loops with another form than that of one class without bunching;
+            of numbers of arrays, and of laws with several states.
+
+        Examples
+        --------
+        >>> import pi2_fluid as pf
+        >>> text = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1).formula(numbers=True)
+        >>> text.partition(r" \left")[0]
+        'L(s) = \\frac{10 \\cdot 0.9766'
+        """
+        if numbers:
+            self._require_scalar("formula(numbers=True)")
+        shown = digits if numbers else None
+        form = self._rate_form
+        if self.clock == "rate" and form is not None:
+            return Formula(closed_formula(form, self.update, self.rtt_terms, None, shown))
+        if isinstance(self.linear, LinearLoop):
+            return Formula(formula_of_parts(self.linear, self.update, shown))
+        if form is None or self.bunch > 0.0 or not isinstance(self.linear, AckLoop):
+            raise UnsupportedError(
+                "this loop has no formula here (by acknowledgements, of several classes, bunched,"
+                " or a law of your own): evaluate it, loop(1j * w)."
+            )
+        return Formula(closed_formula(form, self.update, heard=self._heard, digits=shown))
+
+    def _repr_latex_(self) -> str | None:
+        try:
+            return self.formula()._repr_latex_()
+        except UnsupportedError:
+            return None
+
+    @property
+    def _heard(self) -> Real:
+        """By the ack clock: from a signal to what the controller sees of it (s)."""
+        assert isinstance(self.linear, AckLoop)
+        at_head = self.linear.measures == "head"
+        found: FloatArray = self.linear.classes[0].heard
+        delay: Real = (found + self.linear.queue_delay if at_head else found)[()]
+        return delay
+
     def explain(self) -> Explanation:
         """Return the constants kappa, z_A, s_A, s_R of equations (31)-(37) with units and meaning.
 
@@ -337,13 +399,15 @@ class Loop(NoisyLoop):
         window = self._point.window
         window = window[0] if self.flows else window
         if self.clock == "rate":
-            return explain_form(self._rate_form, window, self.margins().oscillation_period)
-        assert isinstance(self.linear, AckLoop)
-        cls = self.linear.classes[0]
-        delay = cls.heard + (self.linear.queue_delay if self.linear.measures == "head" else 0.0)
+            return explain_form(
+                self._rate_form, window, self.margins().oscillation_period, self.formula()
+            )
         mine = self.margins()
+        formula = closed_formula(self._rate_form, self.update, heard=self._heard)
         both = mine.gain_margin_db, self._by_rates().margins().gain_margin_db
-        return explain_acks(self._rate_form, window, mine.oscillation_period, delay[()], both)
+        return explain_acks(
+            self._rate_form, window, mine.oscillation_period, self._heard, both, formula
+        )
 
     def sweep(self) -> xarray.Dataset:
         """Return the margins over the loop's array axes as a Dataset.
