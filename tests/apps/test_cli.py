@@ -822,7 +822,7 @@ def test_a_figure_with_its_verdicts(tmp_path, capsys) -> None:
     assert (record["figure"], record["seeds"], record["quick"]) == ("pie:14", 1, False)
     first, second = record["verdicts"]
     assert (first["key"], first["stated"], first["verdict"]) == ("margin_100ms", "29.5", "depends")
-    assert first["condition"] == "the load is fitted to it"
+    assert first["condition"] == "we fit the load to it"
     assert second["verdict"] == "not_reproduced"
     assert second["found"] == pytest.approx([85.0933], abs=1e-3)
     assert all(Path(path).is_file() for path in record["files"])

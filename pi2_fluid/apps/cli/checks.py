@@ -37,9 +37,9 @@ def check(
         typer.Argument(
             metavar="TEXT|FILE|-",
             help='What "tc qdisc show" prints: text, a file, or - for standard input. Also lines'
-            ' "tc qdisc replace ..." before they run, FreeBSD\'s "ipfw sched show" or lines for'
-            " ipfw, files of networkd and of OpenWrt's SQM; sessions, scripts and logs with any of"
-            " these.",
+            ' "tc qdisc replace ..." before they run, and FreeBSD\'s "ipfw sched show" or lines for'
+            " ipfw. Also files of networkd and of OpenWrt's SQM, and sessions, scripts and logs"
+            " with any of these.",
         ),
     ] = None,
     rtt: Annotated[

@@ -107,7 +107,7 @@ def figures(
     full: Annotated[bool, option(None, "As figure without --quick.", None, "--full")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Until the next version, what `figure` was called for several figures at once."""
+    """Draw several figures: the old name of `figure`."""
     typer.echo(
         "warning: `figures` is now `figure`, which draws whole runs unless --quick is given; the"
         " next version knows `figure` alone.",

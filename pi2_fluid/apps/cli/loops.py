@@ -388,10 +388,18 @@ COMMANDS: tuple[Command, ...] = (
             "inputs": "what was asked, SI units; p, p', the window and the model that was used",
             "verdict": "stable, unstable or undecided: the worse of both clocks",
             "least": "the smaller gain margin (dB) and phase margin (deg), and the clock of each",
-            "margins": "by rates: gain_margin_db; lower_gain_margin_db, what the gain may fall by,"
-            " or of an unstable loop must rise by; phase_margin_deg; gain_crossover and"
-            " phase_crossover, rad/s; oscillation_period, s, 2 pi over the latter; delay_margin, s;"
-            " modulus_margin, the smallest |1 + L|; verdict; remark on the gain, mostly nothing",
+            "margins": "by rates",
+            "margins.gain_margin_db": "dB",
+            "margins.lower_gain_margin_db": "dB that the gain may fall by; of an unstable loop,"
+            " must rise by",
+            "margins.phase_margin_deg": "degrees",
+            "margins.gain_crossover": "rad/s",
+            "margins.phase_crossover": "rad/s",
+            "margins.oscillation_period": "s, 2 pi over phase_crossover",
+            "margins.delay_margin": "s",
+            "margins.modulus_margin": "the smallest |1 + L|",
+            "margins.verdict": "stable, unstable or undecided",
+            "margins.remark": "on the gain, mostly nothing",
             "ack_margins": "the same by acknowledgements; null if there is no such loop",
             "why_no_acks": "why there is none, or null",
             "required": "null without --require: gain_margin_db, least_db, and whether it is kept",

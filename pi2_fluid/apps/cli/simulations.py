@@ -199,9 +199,9 @@ COMMANDS: tuple[Command, ...] = (
             "pi2-fluid scenarios pi2_fig12_pi2 | pi2-fluid simulate - --json",
         ),
         notes=(
-            "After each change of the scenario the table has the largest delay and when it was, the"
-            " delay that it settles to, and after how long: from then on it stays within half of"
-            " that delay, or 1 ms."
+            "Of each change of the scenario the table has the largest delay and when it was. Then"
+            " the delay that it settles to, and after how long. It has settled when it stays within"
+            " half of that delay, or 1 ms."
         ),
         json={
             "scenario": "its name",
