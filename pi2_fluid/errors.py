@@ -113,7 +113,7 @@ class ScenarioError(ValueError):
 
 
 class UnsupportedError(TypeError):
-    """A combination for which the question has no answer here.
+    """A combination for which this package has no answer.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class UnsupportedError(TypeError):
 
 
 class SolverError(RuntimeError):
-    """A numerical method that did not reach its tolerance, or a simulator that did not its end.
+    """A numerical method did not reach its tolerance, or a simulator did not finish.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class SolverError(RuntimeError):
 
 
 class BuildError(RuntimeError):
-    """What could not be fetched or built: no network, a missing tool, a compiler that failed.
+    """Something could not be fetched or built: no network, a missing tool, a failing compiler.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class BuildError(RuntimeError):
 
 
 class WriteError(OSError):
-    """A file that could not be written to its end: a full disk, say. An old one is as it was.
+    """A file could not be written to its end, as on a full disk. An old file stays as it was.
 
     Examples
     --------

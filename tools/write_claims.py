@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from pi2_fluid.papers.claim import count_claims
 from pi2_fluid.papers.claims import PAPERS, Claim, claims
 from pi2_fluid.saving import save_text
 
@@ -29,8 +30,7 @@ def tables(found: Sequence[Claim]) -> str:
     lines = []
     for paper in PAPERS:
         mine = [claim for claim in found if claim.id.startswith((f"{paper}-", f"{paper}:"))]
-        counts = [f"{sum(c.verdict == v for c in mine)} {v.replace('_', ' ')}" for v in VERDICTS]
-        lines += [f"### {TITLES[paper]}", "", f"{', '.join(counts)}.", ""]
+        lines += [f"### {TITLES[paper]}", "", f"{count_claims(mine)}.", ""]
         lines += ["| claim | computed here | verdict |", "| --- | --- | --- |"]
         for claim in mine:
             cells = (

@@ -67,7 +67,7 @@ def check(
     network: Network | None = None,
     update: str = "sampled",
 ) -> Checked:
-    """Say of each queue that tc shows whether it is stable, as the kernel runs it.
+    """Say of each queue in tc's output whether it is stable, as the kernel runs it.
 
     Parameters
     ----------

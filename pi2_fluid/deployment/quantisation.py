@@ -22,7 +22,7 @@ __all__ = ["margin_lost_db"]
 
 
 def margin_lost_db(qdisc: Qdisc, sender: Sender, rtt: Quantity, p_prime: Quantity) -> Real:
-    """Return the gain margin that rounding costs: asked for less installed, in dB.
+    """Return the gain margin that rounding costs (dB): that asked for less that installed.
 
     Both of the sampled loop. Of DualPI2 it is the controller's loop through one class of senders,
     as if it had one queue. Negative where the kernel's loop has more of it, as rounding makes it

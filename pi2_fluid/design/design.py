@@ -92,7 +92,7 @@ class Installed(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """Gains for a region, as `tune` finds them.
+    """Gains for a region, as `tune` returns them.
 
     Attributes
     ----------

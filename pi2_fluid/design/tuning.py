@@ -136,7 +136,7 @@ def tune(
     verify: Engine | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Design | Recommendation:
-    """Return the gains that respond best within margins, or those that are better for people.
+    """Return the gains that respond best within margins, or those that are best for some traffic.
 
     With a largest round-trip time: the gains that respond best within margins at every round-trip
     time and load of a region, with a proof. With `traffic`: those that are better than what runs

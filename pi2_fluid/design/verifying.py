@@ -35,7 +35,7 @@ def verify(
     aqm: PiFamily | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> xarray.Dataset:
-    """Return what steps of load and capacity do to a queue at the corners of a design's region.
+    """Return what steps of load and capacity do at the corners of a design's region.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ __all__ = ["Engine"]
 
 
 class Engine(metaclass=Named):
-    """A way to run scenarios, with its options: a value that is made once and never changes.
+    """A way to run scenarios, with its options. It never changes once it is made.
 
     A subclass is a frozen dataclass, all of whose fields have defaults and are checked when it is
     made. It says what it can do in `require`, does it in `run`, and returns what

@@ -139,7 +139,7 @@ def rfc9332(max_rtt: Quantity = "100ms") -> DualPi2:
 
 
 def tc_max_rtt(max_rtt: Quantity) -> DualPi2:
-    """Return DualPI2 as ``tc ... dualpi2 max_rtt`` asks for it, the rest as Linux's default.
+    """Return DualPI2 as ``tc ... dualpi2 max_rtt`` sets it, otherwise with Linux's defaults.
 
     typical = max_rtt / 6; target = T = typical; alpha = 0.1 T / max_rtt^2 and beta = 0.3 / max_rtt,
     both cut to multiples of 1/256 Hz.

@@ -120,7 +120,7 @@ def eta_max(alpha: Quantity) -> Values:
 
 
 def alpha_max_published(eta: Quantity) -> Values:
-    """Return the gain below which Proposition 3 of the paper says so: never more than `alpha_max`.
+    """Return the gain below which the paper's Proposition 3 says so, at most `alpha_max`.
 
     (pi/2 - atan eta)/sqrt(1 + eta^2) for eta < 1/tan(1) = 0.642, above which it says nothing: 0.
 
@@ -168,7 +168,7 @@ def _rising_root(
 
 
 class PriceCriteria(NamedTuple):
-    """What is known of a network of prices by its largest gain and its longest round-trip time.
+    """What the largest gain and the longest round-trip time say about a network of prices.
 
     Examples
     --------

@@ -39,7 +39,7 @@ __all__ = ["Loop"]
 
 
 class Loop(NoisyLoop):
-    """The feedback loop of flows through a queue, linearised where it rests.
+    """The feedback loop of flows through a queue, linearised at its operating point.
 
     ``Loop(sender, aqm, rtt=..., p_prime=...)`` is one class of equal flows at a given load;
     ``Loop(flows, aqm, capacity=...)`` is one or several classes sharing a link, at the operating

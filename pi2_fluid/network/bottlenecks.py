@@ -54,7 +54,7 @@ _SWEEPS: Final = (50, 100, 200, 400, 800, 1600, 3200, 6400)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NetworkPoint:
-    """Where a network of several links rests, as xarray's DataArrays.
+    """The operating point of a network of several links, as xarray's DataArrays.
 
     Attributes
     ----------

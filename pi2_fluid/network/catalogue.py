@@ -36,7 +36,7 @@ __all__ = [
 
 @cache
 def scenario_names() -> tuple[str, ...]:
-    """Return the names of the scenarios that come with the package, in alphabetical order.
+    """Return the names of the package's scenarios, in alphabetical order.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def scenario_names() -> tuple[str, ...]:
 
 @cache
 def traffic_names() -> tuple[str, ...]:
-    """Return the words for families of traffic that come with the package, alphabetically.
+    """Return the names of the package's families of traffic, in alphabetical order.
 
     Examples
     --------

@@ -20,7 +20,7 @@ __all__ = ["Cell"]
 
 @dataclass(frozen=True, eq=False)
 class Cell(Record):
-    """A scenario of a family: what it stands for, who measured that, and what happens in it.
+    """A scenario of a family, with what it stands for, who measured that, and what happens in it.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ __all__ = ["Change"]
 
 @dataclass(frozen=True, eq=False)
 class Change(Record):
-    """What changes at one instant, and stays so until the next change of the same thing.
+    """A change at one instant; it holds until the next change of the same thing.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class OperatingPoint:
-    """The state of rest.
+    """The operating point, where flows and queue settle.
 
     From `equilibrium_of` the per-class values are numbers (or arrays of the loop's shape); from
     `equilibrium` they are tuples in the order of the flows.

@@ -22,7 +22,7 @@ _LEAST: Final = 20.0  # packets, which two initial windows of TCP fill
 
 @dataclass(frozen=True, eq=False)
 class Link(Record):
-    """The bottleneck.
+    """The bottleneck link, with its capacity and its buffer.
 
     Parameters
     ----------

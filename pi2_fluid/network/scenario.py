@@ -57,7 +57,7 @@ class _NetworkOfOne:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Scenario(Written):
-    """Links, their queues, the flows, and when what changes: all that a run needs to know.
+    """All that a run needs: links, their queues, the flows, and what changes when.
 
     Every number in it is a single one: a scenario is one run. It is given as a link with its queue
     and the flows, or as a `Network`; of one node, both are the same.

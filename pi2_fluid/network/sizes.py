@@ -229,7 +229,7 @@ class Pareto(Sizes):
 
 @dataclass(frozen=True, eq=False)
 class Empirical(Sizes):
-    """One of some sizes, each as likely as the others.
+    """Sizes drawn from a list, each as likely as the others.
 
     Parameters
     ----------

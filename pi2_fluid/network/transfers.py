@@ -14,7 +14,7 @@ __all__ = ["Transfers"]
 
 @dataclass(frozen=True, eq=False)
 class Transfers(Flows):
-    """A class of flows that end: each sends so many segments and is over (packets only).
+    """A class of flows that end after a number of segments (packets only).
 
     Every transfer is a connection of its own, with a handshake, an initial window and slow start.
     It begins when its SYN is sent, and ends when its last segment is acknowledged; what was lost is

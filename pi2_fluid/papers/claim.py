@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Claim", "Verdict", "decide", "matches"]
+__all__ = ["Claim", "Verdict", "count_claims", "decide", "matches"]
 
 Verdict = Literal["reproduced", "not_reproduced", "depends"]
 
@@ -36,6 +37,26 @@ class Claim:
     computed: str
     verdict: Verdict
     why: str
+
+
+def count_claims(claims: Collection[Claim]) -> str:
+    """Return how many claims there are, and how many came out how, in words.
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> claim = Claim(id="x-1", source="", text="", computed="", verdict="depends", why="")
+    >>> count_claims([claim, dataclasses.replace(claim, verdict="reproduced")])
+    '2 claims: 1 reproduced, 1 only in some reading or under an assumption of ours'
+    """
+    words = {
+        "reproduced": "reproduced",
+        "depends": "only in some reading or under an assumption of ours",
+        "not_reproduced": "not reproduced",
+    }
+    verdicts = [claim.verdict for claim in claims]
+    counts = [f"{verdicts.count(v)} {word}" for v, word in words.items() if v in verdicts]
+    return f"{len(verdicts)} claim{'' if len(verdicts) == 1 else 's'}: {', '.join(counts)}"
 
 
 def decide(*readings: bool) -> Verdict:

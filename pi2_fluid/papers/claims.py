@@ -100,7 +100,7 @@ def figure_claims(paper: str | None = None) -> Iterator[Claim]:
 
 def _claim_of(figure: str, judged: Judged, verdict: Verdict) -> Claim:
     runs = f", {len(judged.found)} seeds" if len(judged.found) > 1 else ""
-    condition = f" If {judged.condition}." if judged.condition else ""
+    condition = f" Only if {judged.condition}." if judged.condition else ""
     return Claim(
         id=f"{figure} {judged.stated.key}",
         source=page_title(figure),

@@ -48,7 +48,7 @@ def figure(
     quick: bool = False,
     settings: Mapping[str, object] | None = None,
 ) -> PaperFigure:
-    """Return a figure of a paper, made afresh with what the paper states about it.
+    """Return a figure of a paper, drawn again, with what the paper states about it.
 
     Nothing is computed before it is asked for, and nothing twice.
 

@@ -31,7 +31,7 @@ def completions(
     *,
     sizes: ArrayLike = SIZES,
 ) -> xr.Dataset:
-    """Return how long the transfers took that were finished in a stretch of time.
+    """Return how long the transfers took that finished in a stretch of time.
 
     Parameters
     ----------

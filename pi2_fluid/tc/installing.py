@@ -24,7 +24,7 @@ __all__ = ["install", "install_max_rtt", "other_words", "to_tc"]
 def install(
     aqm: Aqm, kind: str, *, hz: int = 1000, mtu: int = 1500, kernel: str | None = None
 ) -> Qdisc:
-    """Return what the kernel would run if it were asked for this law, as `to_tc` asks for it.
+    """Return the law that the kernel runs when `to_tc` asks for this one.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ _HZ: Final = (12, 1200)
 
 
 class Found(list[Qdisc]):
-    """The queues that `parse` has found, and in `foreign` the names of those it has skipped.
+    """The queues that `parse` finds; `foreign` has the names of those it skips.
 
     Examples
     --------

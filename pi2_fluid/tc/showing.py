@@ -14,7 +14,7 @@ __all__ = ["show", "show_json"]
 
 
 def show(qdisc: Qdisc) -> str:
-    """Return the line in which ``tc qdisc show`` prints a queue: times to three digits.
+    """Return the line that ``tc qdisc show`` prints of a queue, with times to three digits.
 
     Parameters
     ----------

@@ -716,7 +716,7 @@ MODELS = (
 )
 LISTED = (
     "# dB continuous, # dB sampled, # dB sampled with the RTT varying,"
-    " # dB sampled by the clock of acknowledgements"
+    " # dB sampled by acknowledgements"
 )
 
 
@@ -1108,7 +1108,7 @@ def test_shares_growth_and_steps_of_the_protocol(found: Found) -> None:
     printed = 1.5 * tau / price * (1.0 + 50 * step * price / tau)
     outside = 50 * tau / price * (1.0 + 1.5 * step * price / tau)
     claim = found["paganini-41"]
-    assert_shows(claim, "rests at # segments", 50 * tau / price)
+    assert_shows(claim, "settles at # segments", 50 * tau / price)
     assert_shows(claim, "as printed at #;", printed)
     assert_shows(claim, "in (26) at #;", outside)
     assert_shows(claim, "divided, too, at #.", 50 * tau / price)

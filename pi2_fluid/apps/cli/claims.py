@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from pi2_fluid.apps.cli import codes, completing
 from pi2_fluid.apps.cli.declaring import Command
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json, tell
+
+if TYPE_CHECKING:
+    from pi2_fluid.papers.claim import Claim
 
 __all__ = ["COMMANDS", "claims"]
 
@@ -27,48 +30,48 @@ def claims(
     from pi2_fluid.papers.claims import each_claim
 
     tell("computing the claims")
-    records, interrupted = [], False
+    made, interrupted = [], False
     try:
         for claim in each_claim(paper):
-            records.append(asdict(claim))
+            made.append(claim)
     except KeyboardInterrupt:
-        if not records:
+        if not made:
             raise
         interrupted = True
     if as_json:
-        print_json({"claims": records, "interrupted": interrupted})
+        print_json({"claims": [asdict(claim) for claim in made], "interrupted": interrupted})
     else:
-        _print_claims(records)
+        _print_claims(made)
     if interrupted:
         if not as_json:
             typer.echo("interrupted: the other claims are not computed")
         raise typer.Exit(codes.INTERRUPTED)
 
 
-def _print_claims(records: Sequence[Mapping[str, Any]]) -> None:
+def _print_claims(made: Sequence[Claim]) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
+
+    from pi2_fluid.papers.claim import count_claims
 
     colors = {"reproduced": "green", "not_reproduced": "red", "depends": "yellow"}
     table = Table(box=box.SIMPLE_HEAD, show_lines=True, pad_edge=False)
     table.add_column("verdict", no_wrap=True)
     table.add_column("claim", ratio=1)
-    count: dict[str, int] = {}
-    for record in records:
-        verdict = record["verdict"].replace("_", " ")
-        count[verdict] = count.get(verdict, 0) + 1
-        left = Text.assemble((verdict, colors[record["verdict"]]), "\n", record["id"], style="bold")
+    for claim in made:
+        verdict = claim.verdict.replace("_", " ")
+        left = Text.assemble((verdict, colors[claim.verdict]), "\n", claim.id, style="bold")
         right = Text.assemble(
-            (record["text"], "bold"),
-            f" ({record['source']})\n",
-            f"computed: {record['computed']}\n",
-            (f"why: {record['why']}", "dim"),
+            (claim.text, "bold"),
+            f" ({claim.source})\n",
+            f"computed: {claim.computed}\n",
+            (f"why: {claim.why}", "dim"),
         )
         table.add_row(left, right)
     console = make_console()
     console.print(table)
-    console.print(", ".join(f"{number} {verdict}" for verdict, number in count.items()))
+    console.print(f"{count_claims(made)}.")
 
 
 COMMANDS: tuple[Command, ...] = (

@@ -73,7 +73,7 @@ def identify_response(
     hold_time: Quantity = "100s",
     progress: Callable[[float, float], None] | None = None,
 ) -> xarray.Dataset:
-    """Return how queue delay, backlog, rates and windows answer a p' that swings by itself.
+    """Return how queue delay, backlog, rates and windows answer a given p' that oscillates.
 
     The queue's controller is replaced by sines around a mean (`Imposed`), all at once and small,
     and what they make of the flows is read by least squares: a transfer function that rests on no

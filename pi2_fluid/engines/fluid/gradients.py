@@ -43,7 +43,7 @@ def gradient(
     update: str = "sampled",
     **how: Any,
 ) -> dict[str, float]:
-    """Return the derivative of a number that a trajectory yields over numbers of its scenario.
+    """Return the derivative of a number of a trajectory over numbers of its scenario.
 
     Parameters
     ----------

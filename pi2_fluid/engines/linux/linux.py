@@ -54,7 +54,7 @@ class _Task(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class Linux(Engine):
-    """The Linux kernel itself, in virtual time: its queue disciplines, its TCP.
+    """The Linux kernel itself, in virtual time, with its queue disciplines and its TCP.
 
     A kernel that runs as a program (User-Mode Linux), which ``pi2-fluid linux build`` has built
     from Debian's sources, boots once for each seed, without any right of root. In it work takes no

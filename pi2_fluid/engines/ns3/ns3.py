@@ -28,7 +28,7 @@ _SHORTEST: Final = 1e-9  # s
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class Ns3(Engine):
-    """ns-3, another simulator of packets: its wheel from PyPI, in processes of their own.
+    """The packet simulator ns-3, from its wheel on PyPI, in processes of its own.
 
     It runs queues `Pie`, `Red`, `CoDel` and `TailDrop`, senders `Reno`, `Cubic`, `Dctcp` and `Cbr`,
     any number of classes, and all changes of a scenario. ns-3 has no PI, PI2, coupled or dual

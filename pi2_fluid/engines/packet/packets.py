@@ -49,7 +49,7 @@ class _Task(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class Packets(Engine):
-    """Packet by packet: a discrete-event simulation in compiled code, once for each seed.
+    """A packet simulator in compiled code, with one run for each seed.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ _LOWEST, _HIGHEST, _BISECTIONS = -60.0, 40.0, 52
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Avq(Aqm):
-    """The adaptive virtual queue: a packet is signalled where a slower link would lose it.
+    """The adaptive virtual queue: it signals the packets that a slower link would lose.
 
     Every arrival also enters a queue that is only reckoned: it is served at the virtual capacity
     Cv, holds `buffer_fraction` times `buffer`, and what does not fit in is signalled. With y what

@@ -22,7 +22,7 @@ _SHORTEST: Final = 1e-5  # s
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class CoDel(Aqm):
-    """Controlled delay: drops at growing pace while the delay has stayed above a target.
+    """Controlled delay: it drops faster and faster while the delay stays above a target.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Imposed(Aqm):
-    """A queue whose p' is given instead of controlled: a measuring instrument.
+    """A queue with a given p' and no controller, to measure with.
 
     Everything but the controller is that of `queue`: what packets see of p', where they are
     signalled, the bands of a dual queue and how they share the link. p' is what is given at the

@@ -20,7 +20,7 @@ __all__ = ["Price"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Price(Aqm):
-    """The link of Paganini, Wang, Low and Doyle: a price that integrates what arrives too much.
+    """The link of Paganini, Wang, Low and Doyle: its price integrates the excess of arrivals.
 
     With y what arrives and c = `utilization` times the capacity, both in packets per second,
 

@@ -22,7 +22,7 @@ def _declared(law: Qdisc) -> dict[str, dataclasses.Field[Any]]:
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Qdisc(Aqm):
-    """A queue discipline as the Linux kernel has it, to be compared with what is modelled.
+    """A queue discipline of the Linux kernel that has no equations here.
 
     Parameters
     ----------

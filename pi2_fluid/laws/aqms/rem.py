@@ -27,7 +27,7 @@ _VARIANTS: Final = ("ns2", "ns3")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rem(Aqm):
-    """REM: a price that rises while more arrives than is served, and while the queue is too long.
+    """REM: its price rises while more arrives than leaves, and while the queue is too long.
 
     With the n packets that have arrived since the last update, `update_interval` T ago, and q that
     wait,

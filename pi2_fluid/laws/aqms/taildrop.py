@@ -14,7 +14,7 @@ __all__ = ["TailDrop"]
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class TailDrop(Aqm):
-    """A plain buffer: packets are lost when it is full, and only then.
+    """A plain buffer: it drops packets only when it is full.
 
     It has no state to speak of (one that stays 0). What packets see is the fraction of the
     arrivals that does not fit, the same for Classic and Scalable ones.

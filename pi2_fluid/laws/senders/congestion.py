@@ -20,7 +20,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,15}")  # TCP_CA_NAME_MAX, and no spa
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Congestion(Sender):
-    """A congestion control as the Linux kernel has it, to be compared with what is modelled.
+    """A congestion control of the Linux kernel that has no equations here.
 
     Parameters
     ----------

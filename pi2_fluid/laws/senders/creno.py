@@ -13,7 +13,7 @@ __all__ = ["CReno"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CReno(Reno):
-    """Linux Cubic where it falls back to Reno's additive increase: Reno's law, smaller decrease.
+    """Linux's Cubic in its Reno mode: Reno's law with a smaller decrease.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ _ROUNDS: Final = 12  # of Newton's method, from below, where it cannot overshoot
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Dctcp(Sender):
-    """DCTCP: a round trip with marks takes a fraction alpha / 2 off the window.
+    """DCTCP: after a round trip with marks the window falls by a fraction alpha / 2.
 
     alpha tracks the fraction of packets that are marked, with M = W(t-R) p(t-R) the marks that are
     expected in a round trip. On average ("rate"), with a reduction in each round trip that has

@@ -21,7 +21,7 @@ _VERSIONS: Final = {"2024": (0.0, 4), "draft": (1.0, 500)}
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Prague(Sender):
-    """TCP Prague: as `Dctcp` by a virtual round-trip time V = max(R, `target_rtt`), and paced.
+    """TCP Prague: `Dctcp` with a virtual round-trip time V = max(R, `target_rtt`), and paced.
 
     Of the acknowledgements that come, W(t-R)/R(t-R) a second, a fraction p(t-R) is marked. Those
     that are not add (R/V)^2 / W each; at most once per V the window falls by the fraction

@@ -17,7 +17,7 @@ _State: TypeAlias = tuple[Number, Number]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TimeoutReno(Sender):
-    """TCP Reno whose losses cost timeouts: Reno's law, and the part of the flows that sends.
+    """TCP Reno whose losses cost timeouts, during which a part of the flows does not send.
 
     With H = W(t-R)/R(t-R) p(t-R) losses per second of a flow that sends, and f(p) = 1 + p + 2 p^2
     + 4 p^3 + 8 p^4 + 16 p^5 + 32 p^6,

@@ -58,7 +58,7 @@ _Numbers = TypeVar("_Numbers", "ComplexArray", "FloatArray")
 
 
 class NetworkLoop(ControlHints):
-    """The feedback loop of a network in which several links signal, linearised where it rests.
+    """The feedback loop of a network with several queues, linearised at its operating point.
 
     ``Loop(network)`` is one if more than one link has a queue at rest, or hops lead to the only
     one, or links act on what arrives (`Price`, `Avq`). L(s) is a matrix, with a row for each link

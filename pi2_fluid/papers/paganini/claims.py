@@ -70,7 +70,7 @@ def _critical_damping() -> Claim:
         text="alpha = 0.37 is critically damped for many equal sources without estimation delay.",
         computed=f"Double real root tau s = {s:.4f} at alpha = {alpha:.5f}.",
         verdict=decide(matches(alpha, "0.37")),
-        why="Between overdamped and oscillating the two rightmost roots meet; this is 1/e.",
+        why="The two rightmost roots meet at 1/e, between overdamped and oscillating.",
     )
 
 
@@ -92,8 +92,8 @@ def _slow_loop() -> Claim:
         computed=f"{low:.6f}. At high frequencies the proof also needs eta < {high}.",
         verdict=decide(matches(low, "0.64")),
         why=(
-            "The smallest of v/tan v up to v = 1. The other condition, which the paper leaves at"
-            " 'small enough', binds for larger alpha."
+            "This is the smallest v/tan v up to v = 1. For larger alpha the other condition binds,"
+            " which the paper calls 'small enough'."
         ),
     )
 
@@ -130,7 +130,7 @@ def _estimation_delay() -> Claim:
             f" formula, {high:.1f} % high."
         ),
         verdict=decide(abs(high) < 5.0),
-        why="The phase is linear, with N - 1 in place of N. About is taken to mean within 5 %.",
+        why='The phase is linear, with N - 1 in place of N. "About" means here: within 5 %.',
     )
 
 
@@ -152,7 +152,8 @@ def _small_marking() -> Claim:
             f" {_price(least):.5f} s and {marking:.3f} %."
         ),
         verdict=decide(matches(marking, "0.3")),
-        why="Equilibrium of K log x sources on the stated link; the two numbers fit each other.",
+        why="This is the equilibrium of K log x sources on the stated link. The two numbers fit"
+        " each other.",
     )
 
 
@@ -189,8 +190,8 @@ def _theorem_covers_simulations() -> Claim:
         ),
         verdict=decide(eta < bound),
         why=(
-            "The condition is sufficient, not necessary: the simulated loop is stable, but not by"
-            " this theorem. It is by the sharper bound of loop.alpha_max."
+            "The condition is sufficient, not necessary. The simulated loop is stable by the"
+            " sharper bound of loop.alpha_max, not by this theorem."
         ),
     )
 
@@ -211,7 +212,7 @@ def _tolerated_delay() -> Claim:
             f" windows of at least {window:.2f} packets."
         ),
         verdict=decide(ratio > 0.0),
-        why="The phase margin at the gain crossover tau w = alpha, spent on delay.",
+        why="The phase margin at the gain crossover, tau w = alpha, is spent on delay.",
     )
 
 
@@ -229,7 +230,8 @@ def _marking_range() -> Claim:
             + " flows."
         ),
         verdict=decide(*inside),
-        why="Except under the lightest load, where the paper itself accepts less than 5 %.",
+        why="It holds except under the lightest load, where the paper itself accepts less than 5"
+        " %.",
     )
 
 

@@ -232,8 +232,8 @@ def _mice() -> Claim:
             abs(float(np.median(small)) - 0.9) < 0.005, low < 0.25 < high, matches_quarter(alike)
         ),
         why=(
-            "Exactly 90 % are, of a Pareto distribution of shape 1, which has no mean: a few"
-            " sizes decide the sum. The paper's sample is one of many small sums."
+            "Exactly 90 % are, of a Pareto distribution of shape 1. It has no mean: a few sizes"
+            " decide the sum. The paper's sample is one of many small sums."
         ),
     )
 
@@ -267,7 +267,7 @@ def _small_queue() -> Claim:
             f" median; above {OVERSHOOT:g} for {100 * above:.1f} % of the time."
         ),
         verdict=decide(found.waiting < 50.0, above < SELDOM),
-        why="Less than 50 packets, 0.4 ms, is small, and 5 % of the time is seldom.",
+        why="Below 50 packets, 0.4 ms, counts as small, and 5 % of the time as few.",
     )
 
 
@@ -285,7 +285,7 @@ def _fair() -> Claim:
             " longest."
         ),
         verdict=decide(ours.jain > 0.9, ours.jain > other.jain),
-        why=f"Of those that began {SETTLED:g} s before; 0.9 and more counts.",
+        why=f"Elephants count {SETTLED:g} s after they began. An index of 0.9 or more is fair.",
     )
 
 
@@ -303,7 +303,7 @@ def _delay_for_utilization() -> Claim:
             f" {100 * other.used:.1f} % are used."
         ),
         verdict=decide(other.waiting > 2.0 * ours.waiting, other.used < 0.8),
-        why="Twice the queue would count; the 80 % are said of the other queues.",
+        why="Twice the queue counts. The 80 % are said of the other queues.",
     )
 
 

@@ -42,10 +42,10 @@ def _tracks() -> Claim:
         text="Source rates and prices track the expected equilibria when new sources join.",
         computed=(
             f"At the end of each stage the price and every class's rate are within"
-            f" {100 * off:.2g} % of where the stage rests."
+            f" {100 * off:.2g} % of the operating point."
         ),
         verdict=decide(off < NEAR),
-        why="As a fluid, which has no noise; within 2 % counts.",
+        why="This is the fluid, which has no noise. Within 2 % counts.",
     )
 
 
@@ -64,7 +64,7 @@ def _small_queue() -> Claim:
             " did not grow with it. Else it is empty."
         ),
         verdict=decide(when.min() >= STAGES[-1], when.max() < STAGES[-1] + 2.0),
-        why="The 20 packets are noise, of which a fluid has none; the burst is in the equations.",
+        why="The 20 packets are noise, which a fluid does not have. The burst is in the equations.",
     )
 
 
@@ -83,8 +83,8 @@ def _full() -> Claim:
         ),
         verdict=decide(away < NEAR),
         why=(
-            "But for the first seconds, in which 32 flows grow from nothing, and for the burst when"
-            " 256 join; away for 2 % of the time would count as always."
+            "Exceptions are the first seconds, in which 32 flows grow from nothing, and the burst"
+            " when 256 join. Away for 2 % of the time counts as always."
         ),
     )
 

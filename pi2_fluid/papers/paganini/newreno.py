@@ -230,7 +230,7 @@ def _queue_grows() -> Claim:
             "mean queues as of the whole link (packets)", lambda each: _packets(each.waiting)
         ),
         verdict=decide(*(each.waiting[-1] > 1.5 * each.waiting[0] for each in found.values())),
-        why="By half from the lightest load to the heaviest would count. Whole links agree.",
+        why="An increase by half from the lightest to the heaviest load counts. Whole links agree.",
     )
 
 
@@ -246,9 +246,9 @@ def _low_at_low_load() -> Claim:
             *(each.used[-1] > each.used[0] + NEAR for each in found.values()),
         ),
         why=(
-            f"Much is taken to be {100 * MUCH:g} points, an improvement {100 * NEAR:g}. It is so"
-            " under PI, whose queue is too short for the windows that are halved; RED's queue is"
-            f" not. {_WHOLE} One way, PI is used by 85 to 91 % at every load."
+            f'"Much" means here {100 * MUCH:g} points, an improvement {100 * NEAR:g}. It is so'
+            " under PI, whose queue is too short for halved windows; RED's is not."
+            f" {_WHOLE} One way, the link under PI is used by 85 to 91 % at every load."
         ),
     )
 
@@ -265,7 +265,7 @@ def _little_difference() -> Claim:
             f" {100 * used[most]:.1f} %."
         ),
         verdict=decide(used[most] - used[least] < MUCH),
-        why=f"{100 * MUCH:g} points would count as little. {_WHOLE}",
+        why=f"{100 * MUCH:g} points count as little. {_WHOLE}",
     )
 
 
@@ -280,7 +280,7 @@ def _small_thresholds() -> Claim:
             f" ways are used, and {queue.max():.1f} packets wait at most."
         ),
         verdict=decide(bool(np.all(used < 0.5 + NEAR))),
-        why=f"The queue is as small; {100 * NEAR:g} points above 50 % would count.",
+        why=f"The queue is as small. Use up to {100 * NEAR:g} points above 50 % would count.",
     )
 
 

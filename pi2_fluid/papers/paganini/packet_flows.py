@@ -45,8 +45,8 @@ def _tracks() -> Claim:
         ),
         verdict=decide(off < NEAR, max(low) < NEAR),
         why=(
-            "Rates do; the price rests lower, as a window moved by noise sends less than its mean,"
-            " and prices read from few marks are too high in the mean. Within 5 % counts."
+            "Rates do. The price settles lower: a window that noise moves sends less than its"
+            " mean, and prices read from few marks are too high on average. Within 5 % counts."
         ),
     )
 
@@ -83,7 +83,7 @@ def _fair() -> Claim:
             + " % of the fair one, at 64 to 512 flows."
         ),
         verdict=decide(max(apart) < NEAR),
-        why="Less than 5 % counts; what remains is the noise of short windows, over short paths.",
+        why="Less than 5 % counts. The rest is noise of short windows, over short paths.",
     )
 
 
@@ -103,9 +103,9 @@ def _small_queue() -> Claim:
         ),
         verdict=decide(max(rest) < SMALL, long < SELDOM, time[queue.argmax()] > 4 * STAGE),
         why=(
-            "It is smaller still, and both ways, with acknowledgements in it, too. The burst is"
-            " five times the fluid's, since windows may rise by a segment per acknowledgement only:"
-            " over 200 ms they lag behind for 2 s, and then come together."
+            "It is smaller still, also both ways with acknowledgements in it. The burst is five"
+            " times the fluid's: a window may rise by a segment per acknowledgement only. Those"
+            " over 200 ms lag for 2 s, and then arrive together."
         ),
     )
 
@@ -126,8 +126,8 @@ def _few_marks() -> Claim:
         ),
         verdict=decide(max(used) < FULL, max(map(_apart, few)) < NEAR),
         why=(
-            "The utilization is; fairness suffers, since over short paths one mark of 31"
-            " moves the window much, and xi holds the mean of K/W, not that of W."
+            "The utilization is. Fairness suffers: over short paths one mark of 31 moves the"
+            " window much, and xi holds the mean of K/W, not that of W."
         ),
     )
 

@@ -38,8 +38,9 @@ def _coincide() -> Claim:
         computed=f"From tau w = 1 on, they are at most this far from that of nu = kappa: {told}.",
         verdict=decide(*(part < 0.02 for part in apart.values())),
         why=(
-            "They do where the round-trip time is short beside 1/z = 5 s; with 1 s, and a utility"
-            " that asks for a small gain, they come together only as z/w does. Within 2 % counts."
+            "They do where the round-trip time is short beside 1/z = 5 s. With 1 s, and a utility"
+            " that asks for a small gain, they approach each other only as z/w does. Within 2 %"
+            " counts."
         ),
     )
 
@@ -58,8 +59,8 @@ def _no_line() -> Claim:
         ),
         verdict=decide(deep > 0.0),
         why=(
-            "None there is; but only sources of one frequency combine, and eta = 0.2 is allowed for"
-            " alpha = 1, by the paper's bound as by loop.alpha_max."
+            "There is none. But only points of one frequency combine, and eta = 0.2 is allowed for"
+            " alpha = 1, by the paper's bound and by loop.alpha_max."
         ),
     )
 
@@ -118,7 +119,7 @@ def _fair() -> Claim:
             f" would get {uneven[-1] / uneven[0]:.1f} times what {1e3 * GROUP_RTTS[0]:g} ms gets."
         ),
         verdict=decide(spread < 1e-9),
-        why="At rest x = K/q, and all groups see one price.",
+        why="At the operating point x = K/q, and all groups see one price.",
     )
 
 
@@ -161,9 +162,9 @@ def _window_update() -> Claim:
     return Claim(
         id="paganini-41",
         source="Paganini et al., (25) to (27)",
-        text="From (19), (20) another window update follows, without the exponential.",
+        text="Another window update, without the exponential, follows from (19) and (20).",
         computed=(
-            f"At {FLOWS[-1]} flows and {1e3 * rtt:g} ms (19) rests at {rest:.2f} segments; the"
+            f"At {FLOWS[-1]} flows and {1e3 * rtt:g} ms (19) settles at {rest:.2f} segments; the"
             f" update as printed at {printed:.3f}; with beta in the place of K in (26) at"
             f" {outside:.2f}; with what is added divided, too, at {ours:.2f}."
         ),

@@ -97,8 +97,8 @@ def half_the_rtt() -> Claim:
         ),
         verdict=decide(any(matches(fit.margin, STATED[1]) for fit in found)),
         why=(
-            "The paper does not give gains and load of this figure. No reading of its equation"
-            " gives both numbers at any load with any of its pairs of gains."
+            "The paper gives neither gains nor load of this figure. No reading of its equation"
+            " gives both numbers, at any load or with any of its gains."
         ),
     )
 
@@ -124,8 +124,8 @@ def _half_the_rtt_without_delay() -> Claim:
         ),
         verdict=decide(any(matches(fit.margin, STATED[1]) for fit in found)),
         why=(
-            "Near misses only: one comes close to the first number and not to the second, the other"
-            " needs a gain that is printed nowhere. How the numbers came about stays open."
+            "One reading comes close to the first number and not to the second; the other needs a"
+            " gain that is printed nowhere. How the numbers came about is open."
         ),
     )
 
@@ -160,8 +160,8 @@ def light_load_margin() -> Claim:
         ),
         verdict=decide(any(margin >= float(stated) for margin in margins)),
         why=(
-            "At this load the loop is unstable in every reading that has its delay. Only with the"
-            " delay left out do numbers near the stated one appear."
+            "The loop is unstable at this load in every reading that has its delay. Only without"
+            " the delay does the margin come near the stated one."
         ),
     )
 
@@ -188,8 +188,8 @@ def too_large_gains() -> Claim:
         computed="; ".join(lines) + ".",
         verdict=decide(*holds),
         why=(
-            "True of the larger pair. Of the smaller it is true up to 1 % only with the printed"
-            " kappa; with the one that follows from the paper's equations, further down."
+            "It is true of the larger pair. Of the smaller one it is true up to 1 % with the"
+            " printed kappa; with kappa by the paper's equations the limit is lower."
         ),
     )
 
@@ -218,8 +218,8 @@ def auto_tuning() -> Claim:
         ),
         verdict=decide(least > 0.0, limit <= LOWEST),
         why=(
-            "The two upper steps are safe with the kappa that follows from the paper's equations."
-            " The lowest one is still too large for the lightest loads; later tables have more."
+            "With kappa by the paper's equations the two upper steps are safe. The lowest is too"
+            " large for the lightest loads; later tables have more steps."
         ),
     )
 
@@ -248,8 +248,8 @@ def lower_gains() -> Claim:
             bool(np.all(ordered[chosen])) and bool(np.all(np.diff(crossovers, axis=1) < 0.0))
         ),
         why=(
-            "Decided for loads from 0.01 % to 10 %, where PIE's table chooses between the pairs. At"
-            " the highest loads the order of the margins is the reverse, by a degree or two."
+            "Loads from 0.01 % to 10 % decide, where PIE's table chooses between the pairs. At the"
+            " highest loads the order of the margins is reversed, by a degree or two."
         ),
     )
 
@@ -294,8 +294,8 @@ def _worst_case_covers_all() -> Claim:
         ),
         verdict=decide(violations == 0),
         why=(
-            "The conclusion holds in every case tried. The reason given, that the gain gets"
-            " smaller, is true only of the lowest frequencies; it is the corners that move out."
+            "The conclusion holds in every case tried. The paper's reason, a smaller gain, is true"
+            " only of the lowest frequencies: the corner frequencies move out."
         ),
     )
 
@@ -309,7 +309,7 @@ def _oversubscription() -> Claim:
         text="Two UDP flows of 6 Mb/s oversubscribe 10 Mb/s by 20 %.",
         computed=f"{excess:.1f} %.",
         verdict=decide(matches(excess, "20")),
-        why="Arithmetic; the TCP flows come on top.",
+        why="This is arithmetic. The TCP flows come on top.",
     )
 
 

@@ -83,9 +83,7 @@ def _only_up_to_100_ms() -> Claim:
     acks = gain_margin(
         CLASSIC, _pi2(THESIS_INTERVAL), p_prime=decades(-3, 4), update="sampled", clock="acks"
     )
-    lines.append(
-        f"by the clock of acknowledgements at least {acks.min():.2f} dB from p' = 0.001 on"
-    )
+    lines.append(f"by acknowledgements at least {acks.min():.2f} dB from p' = 0.001 on")
     for count in (5, 50):
         loaded = _scenario(count)
         lines.append(f"its {count} flows: {loaded[0]:.1f} dB, sampled {loaded[1]:.1f} dB")
@@ -96,9 +94,8 @@ def _only_up_to_100_ms() -> Claim:
         computed="; ".join(lines) + ".",
         verdict=decide(*holds),
         why=(
-            "With the 32 ms of the analysis it refers to, the exact sampled limit is 100 ms indeed."
-            " With its own 30 ms it is less, though the scenarios it runs are loaded enough to be"
-            " stable."
+            "With 32 ms, as in the analysis that it cites, the exact sampled limit is 100 ms. With"
+            " its own 30 ms it is less, but its scenarios have enough load to be stable."
         ),
     )
 
@@ -112,7 +109,7 @@ def _setup() -> Claim:
         text="PI2's gains are 2.5 times PIE's; RTTs of 76, 2, 2 and a target of 20 ms make 100.",
         computed=f"{factors[0]:.2f} and {factors[1]:.2f} times; {total} ms.",
         verdict=decide(all(matches(f, "2.5") for f in factors) and matches(total, "100")),
-        why="Arithmetic; the sum is the RTT with the target of the queue included.",
+        why="This is arithmetic. The sum is the RTT with the target of the queue.",
     )
 
 

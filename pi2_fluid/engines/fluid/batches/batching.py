@@ -55,7 +55,7 @@ def batch(
     chunk: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> xarray.Dataset:
-    """Return statistics of many runs of a scenario that differ in some numbers.
+    """Return statistics of many runs of a scenario that differ in a few numbers.
 
     Parameters
     ----------

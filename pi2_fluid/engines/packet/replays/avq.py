@@ -36,7 +36,7 @@ def replay_avq(
     law: Avq | None = None,
     link: Link = _LINK,
 ) -> xr.Dataset:
-    """Show AVQ's virtual queue after each of the packets that arrive.
+    """Return AVQ's virtual queue after each packet that arrives.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def replay_drop(
     burst: Quantity | None = None,
     accu_prob: ArrayLike | None = None,
 ) -> xr.Dataset:
-    """Let a queue decide about packets, with the random numbers that it draws given.
+    """Let a queue decide about packets, with given random numbers.
 
     All arrays have one number for each packet, or one for all of them.
 

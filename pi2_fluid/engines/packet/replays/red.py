@@ -36,7 +36,7 @@ def replay_red(
     adapt_every: int = 0,
     link: Link = _LINK,
 ) -> xr.Dataset:
-    """Show RED packet after packet, each finding a backlog that is given.
+    """Run RED packet by packet, each at a given backlog.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ _MOST: Final = 10**6
 def replay_rem(
     *, arrivals: ArrayLike, backlog: ArrayLike, law: Rem | None = None, link: Link = _LINK
 ) -> xr.Dataset:
-    """Show REM's price update after update, each with arrivals and a queue that are given.
+    """Run REM's price update by update, with given arrivals and queues.
 
     Parameters
     ----------

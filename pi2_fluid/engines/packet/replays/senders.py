@@ -44,7 +44,7 @@ _RTT: Final[dict[str, Any]] = {"low": 1e-6, "high": 3600.0, "closed": True, "usu
 def replay_cubic(
     *, tcp_friendliness: ArrayLike = 1, rtt_ms: ArrayLike, W: ArrayLike, t_s: ArrayLike
 ) -> xr.Dataset:
-    """Return Linux's Cubic some time after a signal, acknowledged evenly for 2 segments each.
+    """Return Linux's Cubic some time after a signal, with even acknowledgements of 2 segments.
 
     At time 0 a window of `W` segments meets a signal and is reduced at once. From then on nothing
     is lost, round-trip times are constant, and an acknowledgement comes every 2/window of one.
@@ -135,7 +135,7 @@ def replay_dctcp(
     case: ArrayLike | None = None,
     sender: Dctcp | None = None,
 ) -> xr.Dataset:
-    """Return DCTCP's alpha, window by window, and what a reduction would then leave of windows.
+    """Return DCTCP's alpha, window by window, and the windows that a reduction would leave.
 
     Alpha is carried from row to row; `alpha_before` counts only in the first row of a run. A run
     ends where `case` changes, or where `round` does not rise.

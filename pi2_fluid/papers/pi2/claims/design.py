@@ -58,7 +58,7 @@ def _larger_gains() -> Claim:
         CLASSIC, aqm, rtt=RTT, p_prime=decades(-3, 4), update="sampled", clock="acks"
     ).margins()
     lines.append(
-        f"sampled by the clock of acknowledgements: at least {np.min(acks.gain_margin_db):.2f} dB"
+        f"sampled by acknowledgements: at least {np.min(acks.gain_margin_db):.2f} dB"
         f" and {np.min(acks.phase_margin_deg):.1f} deg from p' = 0.001 on"
     )
     holds.append(bool(np.min(acks.gain_margin_db) > 0.0))
@@ -69,9 +69,9 @@ def _larger_gains() -> Claim:
         computed="; ".join(lines) + ".",
         verdict=decide(*holds),
         why=(
-            "Holds in the paper's continuous model and, barely, with the update interval taken"
-            " exactly, where next to nothing is left of either margin at low load. Flows that are"
-            " clocked by acknowledgements, as packets are, leave it a little more."
+            "It holds in the paper's continuous model. With exact sampling it barely holds: next"
+            " to nothing is left of either margin at low load. Flows that send by"
+            " acknowledgements, as packets do, leave a little more."
         ),
     )
 
@@ -97,8 +97,8 @@ def _flat() -> Claim:
         ),
         verdict=decide(bool(np.ptp(pi2) < 0.25 * np.ptp(fixed))),
         why=(
-            "Flat is taken to mean less than a quarter of the span without the square. At low load"
-            " the loop no longer depends on the load at all."
+            '"Flat" means here: less than a quarter of the span without the square. At low load'
+            " the loop does not depend on the load."
         ),
     )
 
@@ -120,8 +120,8 @@ def _scalable_margin() -> Claim:
         ),
         verdict=decide(bool(full.min() >= limit)),
         why=(
-            "Enough margin is taken to mean: at least what Reno is left with. The paper's text"
-            " names the wrong curve of the figure here; its caption has the right one."
+            '"Enough" means here: at least what Reno has left. The paper\'s text names the wrong'
+            " curve of the figure; its caption has the right one."
         ),
     )
 
@@ -153,8 +153,8 @@ def _coupling_factor() -> Claim:
         ),
         verdict=decide(matches(worst, "2.0")),
         why=(
-            "Optimal is taken to mean that neither sender's smallest margin limits the other. Two"
-            " is a compromise between low and high load, and at low load errs on the safe side."
+            '"Optimal" means here: neither sender\'s smallest margin limits the other. Two is a'
+            " compromise between low and high load, and safe at low load."
         ),
     )
 
@@ -180,8 +180,8 @@ def _only_maximum_rtt() -> Claim:
         computed="; ".join(lines) + ".",
         verdict=decide(*holds),
         why=(
-            "True for one update interval. At a shorter one the same gains fail at the same RTT,"
-            " because alpha acts more often while beta does not: T belongs to the tuning."
+            "It is true for one update interval. With a shorter one the same gains fail at the"
+            " same RTT: alpha acts more often, beta does not. T belongs to the tuning."
         ),
     )
 

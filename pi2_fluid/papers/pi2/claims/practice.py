@@ -18,7 +18,7 @@ _MODELS: Final = (
     ("continuous", "continuous", "frozen", "rate"),
     ("sampled", "sampled", "frozen", "rate"),
     ("sampled with the RTT varying", "sampled", "exact", "rate"),
-    ("sampled by the clock of acknowledgements", "sampled", "frozen", "acks"),
+    ("sampled by acknowledgements", "sampled", "frozen", "acks"),
 )
 
 
@@ -38,7 +38,7 @@ def _probabilities() -> Claim:
         verdict=decide(
             matches(root, "45") and matches(classic, "25") and matches(square, "36"),
         ),
-        why="Squares and square roots, through the queues' own encoders.",
+        why="These are squares and square roots, by the queues' own encoders.",
     )
 
 
@@ -73,8 +73,8 @@ def _window_constants() -> Claim:
         ),
         verdict=decide(all(matches(value, text) for value, text in pairs)),
         why=(
-            "All five round as printed. They are averages of a sawtooth, not of the fluid model"
-            " used elsewhere, and Cubic's has another decrease factor than CReno's."
+            "All five round as printed. They are averages of a sawtooth, not of the fluid used"
+            " elsewhere. Cubic's has another decrease than CReno's."
         ),
     )
 
@@ -110,9 +110,9 @@ def _untuned_pi_oscillates() -> Claim:
         ),
         verdict=decide(*(margin < 0.0 for margin in rows[10].values())),
         why=(
-            "The small-signal loop at the stated operating point is stable in every model, though"
-            " least so with 10 flows, and by the clock of acknowledgements hardly. What was"
-            " measured needs something the linear loop lacks: bursts, whole packets, large swings."
+            "The linear loop at the stated operating point is stable in every model: least with 10"
+            " flows, and hardly by acknowledgements. The measurement needs what the linear loop"
+            " lacks: bursts, whole packets, large oscillations."
         ),
     )
 
@@ -127,9 +127,8 @@ def _experiments_stable() -> Claim:
         computed="; ".join(f"{n} flows: {_listed(row)}" for n, row in rows.items()) + ".",
         verdict=decide(*(margin > 0.0 for row in rows.values() for margin in row.values())),
         why=(
-            "With the 20 ms of target delay the loop's RTT exceeds what the gains are meant"
-            " for. With 5 flows it is so near the edge that the sign depends on which"
-            " simplification is made."
+            "With the target of 20 ms the RTT exceeds that for which the gains are made. With 5"
+            " flows the loop is so near the edge that a simplification decides the sign."
         ),
     )
 

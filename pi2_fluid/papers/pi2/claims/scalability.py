@@ -61,7 +61,7 @@ def _exponents() -> Claim:
         ),
         computed=f"{', '.join(f'{name} {b:.3f}' for name, b in found.items())}.",
         verdict=decide(*(matches(found[name], b) for name, (_, b) in stated.items())),
-        why=f"From the windows at rest at p = {_LOADS[0]:g} and {_LOADS[1]:g}, RTT 100 ms.",
+        why=f"These are windows at p = {_LOADS[0]:g} and {_LOADS[1]:g}, with an RTT of 100 ms.",
     )
 
 
@@ -102,9 +102,9 @@ def _step() -> Claim:
             bool(np.all(np.abs(constants / 2.0 - 1.0) < _NEAR)),
         ),
         why=(
-            "The step of DualPI2 with L4S traffic alone, where nothing else marks. The power is"
-            " that of a step, not of random marks; the factor is half: how much of a round trip"
-            " such a train of marks lasts is not measured here."
+            "This is the step of DualPI2 with L4S traffic alone, where nothing else marks. The"
+            " power is that of a step, not of random marks. The factor is half: how long such a"
+            " train of marks lasts was not measured."
         ),
     )
 
@@ -153,9 +153,9 @@ def _bare() -> Claim:
         ),
         verdict=decide(*(bool(count == len(SCENARIOS)) for count in counts)),
         why=(
-            f"Alike is: within {100 * ALIKE:g} % in the median and with {_MOST} of {_SEEDS} seeds."
-            " With the target of 5 ms the queue of bare PIE is shorter: without the rule below half"
-            " the target, the decay or the cap alone it is 5 to 9 % so."
+            f'"Alike" is within {100 * ALIKE:g} % in the median and with {_MOST} of {_SEEDS} seeds.'
+            " With a target of 5 ms bare PIE has a shorter queue. Without the rule below half the"
+            " target alone, the decay alone or the cap alone it is shorter by 5 to 9 %."
         ),
     )
 

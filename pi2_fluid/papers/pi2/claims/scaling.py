@@ -55,7 +55,7 @@ def _diagonal() -> Claim:
         ),
         verdict=decide(bool(np.all(np.diff(gm) > 0)) and bow < 0.1 * rise),
         why=(
-            "Diagonal is taken to mean: rising everywhere, and within a tenth of the rise of a"
+            '"Diagonal" means here: rising everywhere, and within a tenth of its rise of a'
             " straight line. The slope starts at that of 1/sqrt(p) and steepens with the load."
         ),
     )
@@ -94,8 +94,8 @@ def _margins_tell_stability() -> Claim:
         ),
         verdict=decide(agree == _SAMPLE),
         why=(
-            "The roots are found without any use of the margins. Both margins always change sign"
-            " together, so either one decides."
+            "The roots are found without the margins. Both margins change sign together, so either"
+            " one decides."
         ),
     )
 
@@ -125,8 +125,8 @@ def _table_keeps_margins() -> Claim:
         ),
         verdict=decide(bool(gm.min() > 0 and pm.min() > 0)),
         why=(
-            "Decided with the extended table, to which the paper refers. Kernels of the time of its"
-            " experiments had the PIE paper's three-level table, for which it does not hold."
+            "The extended table decides, to which the paper refers. Kernels of its time had the"
+            " PIE paper's table of three levels, with which it does not hold."
         ),
     )
 
@@ -146,8 +146,8 @@ def _low_margin_at_high_load() -> Claim:
         ),
         verdict=decide(bool(np.all(auto < eighth))),
         why=(
-            "Low compared with gains that stay scaled down. In itself the margin still grows with"
-            " the load, because the table ends at 1."
+            "The margin is low beside that of gains that stay scaled down. It still grows with the"
+            " load, because the table ends at 1."
         ),
     )
 
@@ -187,8 +187,8 @@ def _square_root() -> Claim:
         ),
         verdict=decide(abs(slope - 0.5) < 0.05, bool(np.all((ends > 0.5) & (ends < 2.0)))),
         why=(
-            "The exponent fits. Steps of four could stay within a factor of two of the curve on"
-            " either side, and these do not: they lie too high on average."
+            "The exponent fits. Steps of four could stay within a factor of two of the curve;"
+            " these lie too high on average."
         ),
     )
 
@@ -213,8 +213,8 @@ def _gain_ratio() -> Claim:
         ),
         verdict=decide(matches(exact, "3.5"), matches(mean, "3.5")),
         why=(
-            "It follows from the smooth curve. With the steps that PIE has, the ratio depends on"
-            " the load, and is lower on average."
+            "This follows from the smooth curve. With PIE's steps the ratio depends on the load,"
+            " and is lower on average."
         ),
     )
 
@@ -239,8 +239,8 @@ def _decibels() -> Claim:
         ),
         verdict=decide(all(matches(float(value), "5.5") for value in difference)),
         why=(
-            "Gains and gain margins, those of the paper's figures included, are 20 log10; the"
-            " number printed is the same ratio counted as power."
+            "Gains and gain margins are 20 log10, also in the paper's figures. The printed number"
+            " counts the ratio as power."
         ),
     )
 
@@ -270,8 +270,8 @@ def _ten_decibels() -> Claim:
         computed="; ".join(lines) + ".",
         verdict=decide(*holds),
         why=(
-            "True, with a rounded limit, in the paper's model, which holds the round-trip time"
-            " constant in the window law. Without that simplification 10 dB are passed earlier."
+            "It is true, with a rounded limit, in the paper's model, where the round-trip time is"
+            " constant in the window law. Otherwise the margin passes 10 dB earlier."
         ),
     )
 

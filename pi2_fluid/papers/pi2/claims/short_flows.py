@@ -75,9 +75,8 @@ def _alike() -> Claim:
         ),
         verdict=decide(bool(typical.max() < ALIKE), bool(every.max() < ALIKE)),
         why=(
-            f"{100 * ALIKE:g} % would count as the same. In most settings it is; under a heavy load"
-            " a few busy periods decide about the mean. Sizes and loads are ours; the text has"
-            " none."
+            f"{100 * ALIKE:g} % counts as the same, and most settings are. Under a heavy load a few"
+            " busy periods decide the mean. Sizes and loads are ours: the text has none."
         ),
     )
 
