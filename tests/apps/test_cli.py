@@ -888,7 +888,7 @@ def test_claims_as_text(two_claims, capsys) -> None:
     out, err = capsys.readouterr()
     assert two_claims == [None]
     assert "Up [x]. (A, 1)" in out
-    assert out.rstrip().endswith("1 reproduced, 1 not reproduced")
+    assert out.rstrip().endswith("2 claims: 1 reproduced, 1 not reproduced.")
     assert err == "computing the claims ...\n"
 
 
@@ -911,7 +911,7 @@ def test_claims_that_are_computed_survive_an_interruption(monkeypatch, capsys, f
         assert [record["id"] for record in answer["claims"]] == ["a-0", "a-1"]
         assert answer["interrupted"] is True
         assert run(["claims"]) == 130
-        assert "2 depends" in capsys.readouterr().out
+        assert "2 only in some reading" in capsys.readouterr().out
     else:
         assert out == ""
 
