@@ -19,7 +19,16 @@ from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.coupled import CoupledFamily
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.opaque import require_equations
-from pi2_fluid.laws.registry import AQMS, DESIGNED, aqm_class, kind_of, laws_of_tc
+from pi2_fluid.laws.registry import (
+    AQMS,
+    DESIGNED,
+    PRESETS,
+    aqm_class,
+    keys_of_preset,
+    kind_of,
+    laws_of_tc,
+    make_aqm,
+)
 from pi2_fluid.laws.sender import Sender, load_of
 from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.records.record import declares, require_scalars
@@ -75,21 +84,27 @@ class Queue:
     tc: str | None
 
 
-def read_queue(aqm: Any, k: object) -> Queue:
-    """Return the queue of that kind, or the one given."""
-    own = not isinstance(aqm, str)
+def read_queue(aqm: Any, k: object, max_rtt: object = None) -> Queue:
+    """Return the queue of that kind, or the one given, as such or as a preset.
+
+    `max_rtt` is the largest round-trip time, for presets that depend on one.
+    """
     if isinstance(aqm, Aqm):
         require_equations(aqm)
-    if own and not isinstance(aqm, PiFamily):
+    own = not isinstance(aqm, str) or aqm in PRESETS
+    law: Any = aqm
+    if isinstance(aqm, str):
+        validate_choice(aqm, (*DESIGNED, *PRESETS), "aqm")
+        if aqm in PRESETS:
+            given = {key: max_rtt for key in keys_of_preset(aqm) if max_rtt is not None}
+            law = make_aqm(aqm, given)
+        else:
+            law = (aqm_class(aqm) if aqm in AQMS else laws_of_tc(aqm)[0])()
+    elif not isinstance(aqm, PiFamily):
         raise QuantityError(
             f"aqm = {show_value(aqm)} is no queue with alpha and beta: give one of"
-            f" {', '.join(DESIGNED)}, or a PiFamily."
+            f" {', '.join((*DESIGNED, *PRESETS))}, or a PiFamily."
         )
-    if not own:
-        validate_choice(aqm, DESIGNED, "aqm")
-    law: Any = aqm
-    if not own:
-        law = (aqm_class(aqm) if aqm in AQMS else laws_of_tc(aqm)[0])()
     require_scalars(law)
     if k is not None:
         factor = validate_number(k, "number", "k")
@@ -102,7 +117,8 @@ def read_queue(aqm: Any, k: object) -> Queue:
         law = replace(law, k=factor)
     kind = kind_of(law)
     names = AQMS[kind].tc if kind else ()
-    tc = aqm if not own and aqm in names else next(iter(names), None)
+    asked = isinstance(aqm, str) and aqm in names
+    tc = str(aqm) if asked else next(iter(names), None)
     return Queue(law, own, tc)
 
 

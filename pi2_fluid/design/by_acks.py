@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.design.clocks import rounded_down
+from pi2_fluid.design.clocks import SENDERS_OF, rounded_down
 from pi2_fluid.design.plants import Plants, make_points
 from pi2_fluid.design.points import crossings, finer, grid
 from pi2_fluid.design.region import (
@@ -329,7 +329,7 @@ def _exact(plant: AckPlants, alpha: float, beta: float, interval: float, update:
 def _words(region: Region, worst: AckWorst) -> str:
     found = worst.margins
     return (
-        f"Checked by acknowledgements on a grid of {worst.count} points from"
+        f"Checked by acknowledgements ({SENDERS_OF['acks']}), at {worst.count} points from"
         f" {1e3 * worst.shortest:.4g} to {1e3 * region.max_rtt:.4g} ms: at least"
         f" {rounded_down(float(found.gain_margin_db), 2)} dB,"
         f" {rounded_down(float(found.phase_margin_deg), 1)} deg and |1+L| of"

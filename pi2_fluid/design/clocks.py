@@ -9,13 +9,28 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from pi2_fluid.loop.margins import Margins
 
-__all__ = ["BY_CLOCK", "EDGE_DB", "Least", "least_among", "least_of", "rounded_down", "said"]
+__all__ = [
+    "BY_CLOCK",
+    "EDGE_DB",
+    "SENDERS_OF",
+    "Least",
+    "least_among",
+    "least_of",
+    "rounded_down",
+    "said",
+]
 
 #: A stable loop with less gain margin (dB) is at the edge: packets have as much less than the model
 #: where windows are of four segments (docs/packets.md).
 EDGE_DB: Final = 3.0
 #: In sentences.
 BY_CLOCK: Final = {"rate": "by rates", "acks": "by acknowledgements"}
+
+#: Whose clock it is.
+SENDERS_OF: Final = {
+    "rate": "senders that pace",
+    "acks": "senders that do not pace",
+}
 
 
 class Least(NamedTuple):

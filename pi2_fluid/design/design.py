@@ -16,7 +16,7 @@ from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.clocks import BY_CLOCK, Least, least_among, least_of, said
 from pi2_fluid.design.costs import cost_of
 from pi2_fluid.design.region import ANY, Region
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.registry import aqm_class, kind_of, sender_class
@@ -157,6 +157,8 @@ class Design:
         The same of what a Linux kernel makes of the design; None where tc cannot ask for it.
     alternatives : xarray.Dataset
         This design ("tuned") and others in the same region, by ``design``; computed when asked for.
+    nearest : Design or None
+        Where tc has no line for this design, the nearest one that it has; computed when asked for.
     verification : xarray.Dataset or None
         What steps of load and capacity do at the corners of the region, by ``case``: peak and
         settling, and whether packets stay within the bounds that theory gives.
@@ -197,6 +199,7 @@ class Design:
     guarantee_text: str
     bound: str
     _alternatives: Callable[[], list[dict[str, Any]]] = field(repr=False, compare=False)
+    _nearest: Callable[[], Design | None] = field(default=known(None), repr=False, compare=False)
     ack_margins: Margins | None = None
     ack_worst: WorstCase | None = None
     installed: Installed | None = None
@@ -249,6 +252,31 @@ class Design:
     def alternatives(self) -> xarray.Dataset:
         """The design and others in the same region."""
         return dataset_of(self._compared)
+
+    @cached_property
+    def nearest(self) -> Design | None:
+        """The nearest design that tc has a line for; None if it has one for this, or none at all.
+
+        It leaves the largest part of the margins in the same region, or, where no line is stable
+        there, the margins up to the longest round-trip time.
+
+        Examples
+        --------
+        >>> import pi2_fluid as pf
+        >>> design = pf.tune("100ms", aqm="pie", update_interval="30ms")
+        >>> line = design.nearest.to_tc()
+        >>> line[line.index("pie"):]
+        'pie target 15ms tupdate 50ms alpha 1 beta 18'
+        """
+        if self.tc is None:
+            return None
+        try:
+            self.to_tc()
+        except DomainError:
+            return self._nearest()
+        except UnsupportedError:
+            return None
+        return None
 
     @cached_property
     def _compared(self) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, PIE_GAIN
 from pi2_fluid.tc import Qdisc, install, to_tc
-from pi2_fluid.tc.asking import earlier, microseconds
+from pi2_fluid.tc.asking import earlier, microseconds, request
 from pi2_fluid.tc.options import KINDS
 from pi2_fluid.tc.parsing import require_hz
 from pi2_fluid.units import validate_choice
@@ -19,6 +19,7 @@ from pi2_fluid.units import validate_choice
 __all__ = ["Wanted", "installed", "line_for"]
 
 _STEPS: Final = PIE_GAIN.per_si  # of PIE's gains in 1 Hz
+_MTU: Final = 1500
 _OFF: Final = 0.25  # of a gain: rounding off more makes it another design
 # The largest alpha/T falls with T like 1/(1 + 0.6 T/R): within 1 % of the optima at T from R/20 to
 # R, which keep 0.97, 0.92, 0.84, 0.77 and 0.62 at T/R = 0.05, 0.15, 0.32, 0.5 and 1.
@@ -62,6 +63,8 @@ def _in_steps(wanted: Wanted, kind: str) -> PiFamily:
         If there is no such kind.
     DomainError
         If a gain is no number of steps that tc takes, or is far from one.
+    UnsupportedError
+        If tc has no queue with this law.
     """
     validate_choice(kind, KINDS, "kind")
     law = wanted.law
@@ -72,6 +75,7 @@ def _in_steps(wanted: Wanted, kind: str) -> PiFamily:
                 " takes for dualpi2: tune for a shorter max_rtt, or for smaller margins."
             )
         return law
+    request(replace(law, alpha=1.0, beta=1.0), kind, _MTU)  # that tc has such a queue at all
     alpha = math.floor(float(law.alpha) * _STEPS * (1.0 + 1e-12))
     exact = float(law.beta) * _STEPS
     # At the optimum of "recovery" the margins hardly depend on beta; elsewhere less is safe.

@@ -29,7 +29,7 @@ from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.margins import Margins
 
-__all__ = ["Task", "bound_of", "find_law", "solve"]
+__all__ = ["Task", "bound_of", "find_law", "find_line", "has_line", "solve"]
 
 _DIGITS: Final = 5  # of alpha and beta: alpha is rounded down, in favour of the margins
 _KEPT: Final = 0.9  # of the largest integral gain, where the bandwidth is maximised
@@ -62,6 +62,12 @@ class Task:
         longest = min(self.region.max_rtt, LONGEST_INTERVAL * self.region.min_rtt)
         found = self.steps.intervals(self.interval, max(longest, self.interval))
         return found[:1] if self.fixed else found
+
+    def runs(self, law: PiFamily) -> bool:
+        """Whether tc has a line for a law."""
+        if self.steps is None:
+            return False
+        return _in_whole_steps(self, law) if self.steps.whole else self.steps.keeps(law)
 
 
 def find_law(
@@ -111,13 +117,32 @@ def solve(task: Task) -> tuple[PiFamily, Guarantee]:
             if not np.any(plants.rates.kappa > 0.0):
                 raise
             return _tried(task, law, error)  # a curve is one side of what such a loop allows
-        if worst is None or more is None:
+        if worst is None:
             return _tried(task, law)
         proof = guarantee(task.region, law, worst, task.update)
         if _shortfall(proof.worst.margins, task.asked) <= 0.0:
             return (law, proof) if _binds(task, law, proof.worst) else _tried(task, law)
         plants = more.and_by_rates(proof.worst.plants)  # the proof has found a loop with less
     return _tried(task, law)
+
+
+def find_line(task: Task, plants: Binding) -> tuple[PiFamily | None, Binding]:
+    """Return the law of a line of tc that leaves the margins, and the loops that bind.
+
+    With None where there is none: over these loops, which are more then, or at all.
+    """
+    if not has_line(task, plants):
+        return None, plants
+    law, worst, plants = _binding(task, plants)
+    return (law if worst is not None and task.runs(law) else None), plants
+
+
+def has_line(task: Task, plants: Binding) -> bool:
+    """Whether tc has a line for the best gains over some loops."""
+    try:
+        return task.runs(_choose(task, plants)[0])
+    except DomainError:
+        return False
 
 
 def _binds(task: Task, law: PiFamily, worst: Worst) -> bool:
@@ -181,11 +206,11 @@ def _tried(task: Task, law: PiFamily, why: DomainError | None = None) -> tuple[P
     return law, proof
 
 
-def _binding(task: Task, plants: Binding) -> tuple[PiFamily, Worst | None, Binding | None]:
+def _binding(task: Task, plants: Binding) -> tuple[PiFamily, Worst | None, Binding]:
     """The optimum over the loops that bind, found by adding those that turn out worse.
 
-    First by rates. What then falls short by acknowledgements, on their grid, binds as well. With
-    None after some rounds that did not lead there.
+    First by rates. What then falls short by acknowledgements, on their grid, binds as well. With no
+    worst margins after some rounds that did not lead there.
     """
     for _ in range(_ROUNDS):
         queue, whole = _choose(task, plants)
@@ -209,7 +234,7 @@ def _binding(task: Task, plants: Binding) -> tuple[PiFamily, Worst | None, Bindi
             plants = plants.and_by_rates(worst.plants)
         else:
             plants = plants.and_by_acks(by_acks.plants)
-    return queue, None, None
+    return queue, None, plants
 
 
 def _choose(task: Task, plants: Binding) -> tuple[PiFamily, bool]:

@@ -21,10 +21,12 @@ from pi2_fluid.design.asked import (
     read_queue,
     read_spans,
 )
+from pi2_fluid.design.bounds import STEPS
 from pi2_fluid.design.by_acks import stable_up_to_by_acks, worst_by_acks
 from pi2_fluid.design.design import Design, Installed, WorstCase
 from pi2_fluid.design.guarantees.guarantee import Guarantee, guarantee
 from pi2_fluid.design.guarantees.tolerances import interval_range, jitter_margin
+from pi2_fluid.design.nearest import nearest_law
 from pi2_fluid.design.plants import make_plants
 from pi2_fluid.design.region import Region, stable_up_to, worst_margins
 from pi2_fluid.design.solving import Task, bound_of, solve
@@ -152,11 +154,11 @@ def tune(
         that is less: no loop through a queue at its target is shorter.
     senders : sequence of Reno, CReno, Cubic or Scalable
         Each must have the margins on its own. Cubic is checked on a grid, not proved.
-    aqm : {"pi2", "pi", "pie", "fq_pie", "coupled", "dualpi2"} or PiFamily
+    aqm : {"pi2", "pi", "pie", "fq_pie", "coupled", "dualpi2"}, a preset's name, or PiFamily
         The kind of queue, by default "pi2", with `traffic` that of its cells; or a queue itself,
-        also of a law of one's own, whose target, update interval and whatever else are kept, while
-        alpha and beta are found. A law that is not of this package is checked on a grid, not
-        proved.
+        also one of `presets` by its name ("docsis_pie"), or of a law of one's own: its target,
+        update interval and whatever else are kept, while alpha and beta are found. A law that is
+        not of this package is checked on a grid, not proved.
     k : float, optional
         Coupling factor of "coupled" and "dualpi2". By default 2, or the queue's own.
     update_interval : float or str, optional
@@ -326,7 +328,8 @@ def tune(
 
         require_verifier(verify, "verify")
     asked = read_asked(gain_margin_db, phase_margin_deg, modulus_margin)
-    queue = read_queue("pi2" if aqm is None else aqm, k)
+    longest = max_base_rtt if max_rtt is None else max_rtt
+    queue = read_queue("pi2" if aqm is None else aqm, k, longest)
     spans = read_spans(max_rtt, max_base_rtt, min_rtt, target, queue)
     template = make_template(queue, spans, update_interval, objective)
     long_flows = LongFlows(rate=rate, flows=flows, max_window=max_window)
@@ -390,7 +393,19 @@ def _describe(
         guarantee_text=f"{proof.text} {by_acks.text}",
         bound=bound_of(task, queue, worst),
         _alternatives=partial(compare_designs, region, queue, update, worst),
+        _nearest=partial(_describe_nearest, task, spans, tc, hz),
     )
+
+
+def _describe_nearest(task: Task, spans: Spans, tc: str | None, hz: int | None) -> Design | None:
+    """Return the nearest design that tc has a line for, with what it leaves in the same region."""
+    law = nearest_law(task)
+    if law is None:
+        return None
+    worst = worst_margins(task.region, law, task.update)
+    proof = guarantee(task.region, law, worst, task.update)
+    design = replace(_describe(task, law, proof, spans, tc, hz), bound=STEPS)
+    return replace(design, installed=_install(design, task.region, proof))
 
 
 def _verified(

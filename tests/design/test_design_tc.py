@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
-from shell import answered, printed
+from shell import answered, printed, strict_json
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
@@ -401,7 +401,7 @@ def test_tune_ends_with_the_line(capsys, words, ends):
     ("words", "why"),
     [
         (["--aqm", "pi", "--max-window", "100"], "no queue with the law of Pi"),
-        (["--aqm", "pie", "--update-interval", "30ms"], "--update-interval 51ms, or --aqm dualpi2"),
+        (["--aqm", "docsis_pie"], "is not what Linux scales its gains by"),
         (["--aqm", "coupled", "--k", "1.5"], "--k 1.5 is no whole number"),
     ],
 )
@@ -414,6 +414,50 @@ def test_what_has_no_line_says_so_in_one_sentence(capsys, words, why):
     assert why in out.err
     assert out.err.count("\n") == 1
     assert not re.search(r'="|_', out.err)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
+@pytest.mark.parametrize(
+    ("words", "gain"),
+    [
+        (["--max-rtt", "100ms", "--update-interval", "30ms"], 6.0),
+        (["--max-base-rtt", "300ms"], 4.0),
+    ],
+)
+def test_where_tc_has_no_line_the_nearest_is_shown_with_what_it_leaves(capsys, words, gain):
+    """Its margins are those of the loop that runs, found loop by loop, and not by the search."""
+    assert run(["tune", "--aqm", "pie", *words]) == 5
+    out = capsys.readouterr()
+    line = out.out.rpartition("\n\n")[2].replace("\\\n", "")
+    assert line.startswith("tc qdisc replace dev DEV root pie target 15ms tupdate ")
+    assert "no line for tc: alpha = " in out.err
+    (queue,) = pf.qdisc.parse(line, hz=1000)
+    longest = 0.1 if words[0] == "--max-rtt" else 0.315
+    rtts = np.linspace(0.015, longest, 9)[:, None]
+    loads = np.geomspace(1e-6, 1.0, 61)
+    rates, acks = (
+        pf.Loop(pf.Reno(), queue.aqm, rtt=rtts, p=loads, update="sampled", clock=clock).margins()
+        for clock in ("rate", "acks")
+    )
+    least = min(float(np.min(one.gain_margin_db)) for one in (rates, acks))
+    told = float(re.search(r"margins left +([\d.]+) dB[^\n]*\nstable up to", out.out)[1])
+    assert told >= gain
+    assert told - 0.01 <= least <= told + 0.35  # the grid is coarser than the search's
+
+
+@pytest.mark.slow
+def test_json_has_the_nearest_line(capsys):
+    words = ["tune", "--aqm", "pie", "--max-rtt", "100ms", "--update-interval", "30ms", "--json"]
+    assert run(words) == 5
+    answer = strict_json(capsys.readouterr().out)
+    assert answer["tc"] is None
+    assert answer["nearest"]["tc"].endswith("pie target 15ms tupdate 50ms alpha 1 beta 18")
+    assert answer["nearest"]["least"]["gain_margin_db"] >= 6.0
+
+
+def test_no_line_is_looked_for_where_tc_has_no_such_queue() -> None:
+    assert pf.tune("100ms", aqm="pi", max_window=30, k=None).nearest is None
 
 
 @given(st.lists(st.text("abc-.", min_size=1, max_size=20), min_size=1, max_size=20).map(" ".join))

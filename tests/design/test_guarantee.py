@@ -539,14 +539,14 @@ def test_guarantee_says_what_is_proved_and_mends_what_was_not_found():
 @pytest.mark.parametrize(
     ("senders", "load", "words"),
     [
-        (RENO, (0.0, 1.0), "is stable by rates ("),
-        ((pf.Scalable(),), (0.0, 1.0), "is stable by rates ("),
+        (RENO, (0.0, 1.0), "is stable, with updates taken as a delay"),
+        ((pf.Scalable(),), (0.0, 1.0), "is stable, with updates taken as a delay"),
         (
             ALL,
             (0.0, 1.0),
-            "is stable by rates up to p' = 0.5, where every Scalable packet is marked (",
+            "is stable up to p' = 0.5, where every Scalable packet is marked, with",
         ),
-        (ALL, (0.0, 0.5), "is stable by rates ("),
+        (ALL, (0.0, 0.5), "is stable, with updates taken as a delay"),
     ],
     ids=["reno", "scalable", "both", "below"],
 )

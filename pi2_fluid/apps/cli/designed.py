@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.pasting import in_shell, line_of
+from pi2_fluid.design.clocks import said as of_both
 from pi2_fluid.laws.registry import kind_of
 
 if TYPE_CHECKING:
     import xarray
     from rich.console import Console
+    from rich.table import Table
 
     from pi2_fluid.design.design import Design, Installed
 
-__all__ = ["draw_design", "print_design"]
+__all__ = ["draw_design", "print_design", "print_nearest"]
 
 _WIDEST: Final = 8
 
 
-def print_design(design: Design, who: Iterable[str]) -> None:
-    """Print a design; `who` names the senders."""
+def print_design(design: Design, who: Iterable[str], name: str | None = None) -> None:
+    """Print a design; `who` names the senders, `name` the queue that was asked for."""
     console = make_console()
     words = [
         f"alpha {design.alpha:g} Hz",
@@ -32,29 +34,22 @@ def print_design(design: Design, who: Iterable[str]) -> None:
         f"target {1e3 * design.target:.4g} ms",
     ]
     words += [] if design.k is None else [f"k {design.k:g}"]
-    name = "fq_pie" if design.tc == "fq_pie" else kind_of(design.aqm)
-    console.print(f"{name}: {', '.join(words)}", style="bold")
+    console.print(f"{name or kind_of(design.aqm)}: {', '.join(words)}", style="bold")
     console.print(f"for {' and '.join(who)}, {design.span}\n")
-    from pi2_fluid.design.clocks import said as of_both
-
     grid = make_grid("left", "left")
     grid.add_row("margins left", f"{of_both(design.least, 1)}; at 0 it oscillates")
     if design.bound:
-        grid.add_row("bound by", f"the {design.bound}")
+        grid.add_row("limited by", f"the {design.bound}")
     grid.add_row("least at", _place(design))
-    limit = f"{_limit(design.rtt_limit)} ms round trip"
-    if math.isinf(design.rtt_limit):
-        limit = "20 times the largest round trip, and more"
-    settles = f"settles in {design.settling_time:.2g} s at {1e3 * design.max_rtt:.4g} ms"
-    grid.add_row("stable up to", f"{limit} at every load; {settles}")
-    grid.add_row("T may be", _timing(design))
+    _add_limits(grid, design)
+    grid.add_row("another T", _timing(design))
     if design.installed is not None:
         grid.add_row("in Linux", _in_linux(design, design.installed))
     console.print(grid)
     said = (design.guarantee_text, _PACKETS, design.note)
     console.print(f"\n{' '.join(filter(None, said))}\n")
     if design.cost_text:
-        console.print(f"What it costs: {design.cost_text} Otherwise use --traffic.\n")
+        console.print(f"What it costs: {design.cost_text} For other traffic use --traffic.\n")
     _print_alternatives(console, design)
     if design.verification is not None:
         _print_verification(console, design.verification)
@@ -64,8 +59,40 @@ def print_design(design: Design, who: Iterable[str]) -> None:
         console.print(in_shell(line), soft_wrap=True, style="bold")
 
 
+def print_nearest(design: Design) -> None:
+    """Print the nearest line of tc, where there is none for what was asked, and what it leaves."""
+    console = make_console()
+    console.print("\nThe nearest line that tc has:\n")
+    grid = make_grid("left", "left")
+    stable = design.margins.verdict_code > 0
+    text = f"{of_both(design.least, 1)}{'' if stable else ': not stable everywhere'}"
+    grid.add_row("margins left", text)
+    _add_limits(grid, design)
+    console.print(grid)
+    console.print()
+    console.print(in_shell(design.to_tc()), soft_wrap=True, style="bold")
+
+
+def _add_limits(grid: Table, design: Design) -> None:
+    limit = f"{_limit(design.rtt_limit)} ms"
+    if math.isinf(design.rtt_limit):
+        limit = "20 times the largest one, and more"
+    grid.add_row("stable up to", f"a round-trip time of {limit}, at every load")
+    if math.isfinite(design.settling_time):
+        settles = f"{design.settling_time:.2g} s after a change, at {1e3 * design.max_rtt:.4g} ms"
+        grid.add_row("delay settles", settles)
+
+
 #: What margins are not.
-_PACKETS: Final = "Packets keep some 3 dB less where windows are of four segments."
+_PACKETS: Final = "Packets have about 3 dB less where windows are of four segments."
+#: What columns of alternatives are.
+_LEGEND: Final = (
+    ("gain, phase", "margins by rates"),
+    ("acks", "gain margin by acknowledgements"),
+    ("|1+L|", "distance from instability, 1 at most"),
+    ("stable", "up to this round-trip time"),
+    ("error", "delay above target times time, after 10 % more load; - if unstable"),
+)
 
 
 def _place(design: Design) -> str:
@@ -74,7 +101,7 @@ def _place(design: Design) -> str:
     worst = design.worst if acks is None else acks
     where = f"{1e3 * worst.rtt:.4g} ms round trip"
     if worst.p_prime == 0.0:
-        return f"{where}, very large windows (few and fast flows) of {kind_of(worst.sender)}"
+        return f"{where}, few fast {kind_of(worst.sender)} flows (very large windows)"
     p = worst.p_prime ** (2 if worst.sender.signal == "classic" else 1)
     window: Any = worst.sender.at_rest(worst.rtt, p)
     segments = float(window[0] if isinstance(window, tuple) else window)
@@ -85,8 +112,6 @@ def _place(design: Design) -> str:
 
 
 def _in_linux(design: Design, runs: Installed) -> str:
-    from pi2_fluid.design.clocks import said as of_both
-
     margins = f"{of_both(runs.least, 1)}"
     gains = f"alpha {runs.alpha:.4g}, beta {runs.beta:.4g}, T {1e3 * runs.update_interval:.4g} ms"
     if runs.kind != "dualpi2":
@@ -121,11 +146,13 @@ def _print_alternatives(console: Console, design: Design) -> None:
     console.print(grid)
     begin = rows[0]["load_from"]
     cut = any(row["design"] == "rfc8033" and row["load_from"] > begin for row in rows)
-    console.print(
-        "\n|1+L|: distance from instability, 1 at most; stable to: round trip; error: delay above"
-        " target times time, after 10 % more load."
-        + (" PIE is judged from p = 1e-6 on." if cut else "")
-    )
+    console.print()
+    legend = make_grid("left", "left")
+    for column, text in _LEGEND:
+        legend.add_row(column, text)
+    console.print(legend)
+    if cut:
+        console.print("PIE is judged from p = 1e-6 on, where its table ends.")
 
 
 def _print_verification(console: Console, table: xarray.Dataset) -> None:
@@ -178,7 +205,8 @@ def _timing(design: Design) -> str:
     low, high = design.interval_range
     least = _ms(low) if low > 0.0 else f"{_ms(design.update_interval / 10.0)} or less"
     most = _ms(high) if math.isfinite(high) else f"{_ms(10.0 * design.update_interval)} or more"
-    return f"from {least} to {most}; each update up to {_ms(design.jitter_margin)} off"
+    late = _ms(design.jitter_margin)
+    return f"stable from {least} to {most}, or updated {late} late"
 
 
 def _ms(seconds: float) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from pi2_fluid.apps.cli import codes, completing
 from pi2_fluid.apps.cli.declaring import JUDGE, Command
-from pi2_fluid.apps.cli.designed import draw_design, print_design
+from pi2_fluid.apps.cli.designed import draw_design, print_design, print_nearest
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.families import L4sShare, LongCounts, PathTimes, load_traffic
 from pi2_fluid.apps.cli.files import PICTURES, check_path
@@ -18,6 +18,7 @@ from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, print_json
 from pi2_fluid.apps.cli.parameters import declared
 from pi2_fluid.apps.cli.pasting import line_of, why_no_line
+from pi2_fluid.apps.cli.queues import NAMES_IN_HELP, read_aqm
 from pi2_fluid.apps.cli.recommended import recommend_at_shell
 from pi2_fluid.apps.cli.senders import NAMES, read_flows, read_senders
 from pi2_fluid.apps.cli.wording import for_shell, in_words_of_shell
@@ -55,14 +56,14 @@ def tune(
     more: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE]...", help="More files of --traffic, as a shell makes of *.toml."
+            metavar="[FILE]...", help="More files of --traffic: a shell makes them of *.toml."
         ),
     ] = None,
     traffic: Annotated[
         list[str] | None,
         option(
             "WORD|FILE",
-            "Who sends: home, another word of `pi2-fluid traffic`, a family's file, or scenarios.",
+            "Who sends: home, another word of `pi2-fluid traffic`, or files.",
             "Traffic",
             "--traffic",
             complete=completing.traffic,
@@ -75,8 +76,7 @@ def tune(
         str,
         option(
             "NAME",
-            "What a hundredth of the rate is worth: delay, 2 % of the delay; balanced, 5 %; rate,"
-            " 20 %.",
+            "How much delay 1 % of the rate is worth: delay, 2 %; balanced, 5 %; rate, 20 %.",
             "Traffic",
         ),
     ] = "balanced",
@@ -84,49 +84,54 @@ def tune(
         str,
         option(
             "NUMBER",
-            "Hundredths of the rate: what certainly loses more in any cell is out.",
+            "Rule out what certainly loses more than this in any cell: % of the rate.",
             "Traffic",
         ),
     ] = "1",
     floor: Annotated[
         str,
         option(
-            "DB", "The least gain margin where windows are largest, by acknowledgements.", "Traffic"
+            "DB", "Least gain margin where windows are largest, by acknowledgements.", "Traffic"
         ),
     ] = "0dB",
     seeds: Annotated[
-        str, option("NUMBER|LIST", "The most runs of each candidate and cell.", "Traffic")
+        str, option("NUMBER|LIST", "At most so many runs of each candidate and cell.", "Traffic")
     ] = "24",
     seconds: Annotated[
         str | None,
-        option("TIME", "After which no more runs begin. Default as the evidence needs.", "Traffic"),
+        option(
+            "TIME",
+            "Begin no more runs after this. Default: enough for the evidence.",
+            "Traffic",
+        ),
     ] = None,
     base: Annotated[
         str | None,
         option(
             "LINE",
-            "What runs now, as tc is asked for it or shows it. Default what scenarios have, else"
-            " the queue's defaults.",
+            "What runs now, as tc shows it or is asked for it. Default: that of the scenarios, or"
+            " of the kernel.",
             "Traffic",
         ),
     ] = None,
     confirm: Annotated[
         str | None,
-        option("ENGINE", "Also measure the answer by another engine: linux:seeds=8.", "Traffic"),
+        option("ENGINE", "Measure the answer by another engine, too: linux:seeds=8.", "Traffic"),
     ] = None,
     max_rtt: Annotated[
         str | None,
-        option("TIME", "Largest round-trip time, the target delay included: 100ms.", "Region"),
+        option("TIME", "Largest round-trip time with the queue: 100ms.", "Region"),
     ] = None,
     max_base_rtt: Annotated[
         str | None,
-        option("TIME", "Instead, the largest round-trip time of the path alone: 80ms.", "Region"),
+        option("TIME", "Instead: that of the path alone: 80ms.", "Region"),
     ] = None,
     min_rtt: Annotated[
         str | None,
         option(
             "TIME",
-            "The smallest, of the same kind. Default a twentieth, or the target if that is less.",
+            "The smallest, with the queue or of the path alone. Default: a twentieth, at most the"
+            " target.",
             "Region",
         ),
     ] = None,
@@ -138,8 +143,8 @@ def tune(
         str | None,
         option(
             "RATE",
-            "Of the link, as 10Mbit/s: for the loads of flows that fit on it; of every cell of"
-            " traffic.",
+            "Rate of the link: 10Mbit/s. Flows that are faster are left out. With traffic: of every"
+            " cell.",
             "Region",
         ),
     ] = None,
@@ -147,24 +152,24 @@ def tune(
         str | None,
         option(
             "NUMBER|FROM:TO",
-            "How many flows share the link of that rate, as 1:20. Default 1:.",
+            "How many flows share the link: 1:20. Default 1:, any number.",
             "Region",
         ),
     ] = None,
     max_window: Annotated[
         str | None,
-        option("SEGMENTS", "The largest window of one flow. Default any.", "Region"),
+        option("SEGMENTS", "Largest window of a flow. Default any.", "Region"),
     ] = None,
     load: Annotated[
         str | None,
-        option("LOW,HIGH", "Instead, the range of p', the load of each sender: 0.01,1.", "Region"),
+        option("LOW,HIGH", "Instead: the range of p', the load: 0.01,1.", "Region"),
     ] = None,
     aqm: Annotated[
         str | None,
         option(
             "NAME",
-            f"Which queue: {', '.join(DESIGNED)}. Default pi2; for a word of traffic dualpi2, for"
-            " scenarios theirs.",
+            f"Which queue: {', '.join(DESIGNED)}; {NAMES_IN_HELP}, whose target and T stay. Default"
+            " pi2; with traffic dualpi2, or the scenarios' own.",
             "Queue",
         ),
     ] = None,
@@ -181,9 +186,8 @@ def tune(
         str | None,
         option(
             "TIME",
-            "Time between updates. Default a sixth of the largest RTT, or longer where tc takes no"
-            " gains for that; for pie and fq_pie what the kernel's timer holds. Of traffic the"
-            " queue's own; free: to be chosen.",
+            "Time between updates, T. Default: a sixth of the largest round-trip time, longer"
+            " where tc needs it. With traffic: the queue's own, or free to choose.",
             "Queue",
         ),
     ] = None,
@@ -191,7 +195,7 @@ def tune(
         str,
         option(
             "NUMBER",
-            "The kernel's CONFIG_HZ, for pie and fq_pie: 100, 250, 300 or 1000.",
+            "CONFIG_HZ of the kernel, for pie and fq_pie: 100, 250, 300 or 1000.",
             "Queue",
             "--hz",
         ),
@@ -202,28 +206,25 @@ def tune(
             "TIME",
             declared(
                 "target",
-                "Queue delay aimed at. Default {default} (fq_pie as pie), or a sixth of the largest"
-                " RTT, whichever is less. Of traffic the queue's own; free: to be chosen.",
+                "Queue delay aimed at. Default {default}, at most a sixth of the largest round-trip"
+                " time. With traffic: the queue's own, or free to choose.",
             ),
             "Queue",
         ),
     ] = None,
-    gain_margin: Annotated[
-        str, option("DB", "Gain margin to be left everywhere.", "Margins")
-    ] = "6",
+    gain_margin: Annotated[str, option("DB", "Gain margin to leave everywhere.", "Margins")] = "6",
     phase_margin: Annotated[
-        str, option("DEG", "Phase margin to be left everywhere.", "Margins")
+        str, option("DEG", "Phase margin to leave everywhere.", "Margins")
     ] = "30",
     modulus_margin: Annotated[
-        str, option("NUMBER", "Smallest |1 + L| to be left, 0: any.", "Margins")
+        str, option("NUMBER", "Smallest |1 + L| to leave; 0: any.", "Margins")
     ] = "0",
     objective: Annotated[
         str,
         option(
             "NAME",
-            "recovery: least delay above target, summed over time, after a change of load;"
-            " bandwidth: fastest, for a tenth more of that; gain: the queue's default gains times"
-            " a factor.",
+            "recovery: least delay above target times time after a change; bandwidth: fastest, for"
+            " a tenth more of that; gain: the default gains times a factor.",
             "Margins",
         ),
     ] = "recovery",
@@ -231,7 +232,7 @@ def tune(
         str,
         option(
             "NAME",
-            "sampled: updates every T, as in a kernel; delayed: by half of T; or continuous.",
+            "sampled: updates every T, as in a kernel; delayed, by T/2; or continuous.",
             "Margins",
         ),
     ] = "sampled",
@@ -239,8 +240,8 @@ def tune(
         str | None,
         option(
             "ENGINE",
-            "Also try steps of load and capacity at the corners of the region: fluid, packet (some"
-            " twenty seconds for each sender) or packet:seeds=5.",
+            "Try changes of load and capacity at the corners, too: fluid, or packet (some twenty"
+            " seconds for each sender).",
             "Output",
         ),
     ] = None,
@@ -248,7 +249,7 @@ def tune(
         Path | None,
         option(
             "FILE",
-            "Draw response against robustness, of traffic delay against rate: .png, .svg or .pdf.",
+            "Draw response against robustness, with traffic delay against rate: .png, .svg, .pdf.",
             "Output",
         ),
     ] = None,
@@ -256,14 +257,17 @@ def tune(
 ) -> None:
     """Find alpha, beta and T, and print the line for tc to paste.
 
-    With --traffic, or the rate, round-trip times and numbers of long flows of a link, candidates
-    are run packet by packet, and the answer may be to keep what runs. With a largest round-trip
-    time gains keep margins at every RTT and load, with a proof, whatever that costs.
+    By traffic (--traffic, or --rate, --rtt and --long): candidates run packet
+    by packet, and the answer may be to keep what runs.
+
+    By margins (--max-rtt or --max-base-rtt): they hold at every round-trip time
+    and load, with a proof, whatever that costs in delay.
     """
     check_path(plot, PICTURES, "--plot")
+    queue: Any = read_aqm(aqm, {}) if aqm is not None and ":" in aqm else aqm
     if _is_by_traffic(context):
         family = load_traffic([*(traffic or ()), *(more or ())], rate, rtt, long, l4s)
-        wishes = {"aqm": aqm, "k": k, "target": target, "update_interval": update_interval,
+        wishes = {"aqm": queue, "k": k, "target": target, "update_interval": update_interval,
                   "value": value, "loss": loss, "seconds": seconds}  # fmt: skip
         recommend_at_shell(
             family,
@@ -302,7 +306,7 @@ def tune(
                 max_base_rtt=max_base_rtt,
                 min_rtt=min_rtt,
                 senders=list(who.values()),
-                aqm=aqm or "pi2",
+                aqm=queue or "pi2",
                 update_interval=update_interval,
                 target=target,
                 update=update,
@@ -315,18 +319,25 @@ def tune(
             design, interrupted = interruption.design, True
     if plot is not None:
         draw_design(design, plot)
+    why = _why_not(design)
     if as_json:
         data = design.to_dict()
         alternatives = data.pop("alternatives")
-        tc = {"tc": line_of(design), "why_no_tc": _why_not(design) or None}
+        tc = {
+            "tc": line_of(design),
+            "why_no_tc": why or None,
+            "nearest": _near(design, interrupted),
+        }
         print_json({"design": data, **tc, "alternatives": alternatives})
     else:
-        print_design(design, who)
+        print_design(design, who, aqm)
+        if not interrupted and design.nearest is not None:
+            print_nearest(design.nearest)
     if interrupted:
         if not as_json:
             typer.echo("interrupted: not verified")
         raise typer.Exit(codes.INTERRUPTED)
-    if why := _why_not(design):
+    if why:
         typer.echo(f"no line for tc: {why}", err=True)
         raise typer.Exit(codes.NO_LINE)
 
@@ -358,6 +369,16 @@ def _refuse(given: Collection[str], others: Collection[str], why: str) -> None:
             raise QuantityError(f"{shown} {why}: leave it out.")
 
 
+def _near(design: Design, interrupted: bool) -> dict[str, Any] | None:
+    """Return what JSON says of the nearest design, if tc has no line for this one."""
+    nearest = None if interrupted else design.nearest
+    if nearest is None:
+        return None
+    names = ("alpha", "beta", "update_interval", "target", "rtt_limit", "settling_time")
+    numbers = {name: getattr(nearest, name) for name in names}
+    return {"tc": nearest.to_tc(), **numbers, "least": nearest.least._asdict()}
+
+
 def _why_not(design: Design) -> str:
     return for_shell(why_no_line(design), _OPTIONS)
 
@@ -387,13 +408,9 @@ COMMANDS: tuple[Command, ...] = (
         examples=(
             "pi2-fluid tune --traffic home",
             "pi2-fluid tune --rate 20Mbit/s --rtt 10ms..80ms --long 1:4",
-            "pi2-fluid tune --traffic my_scenarios/*.toml --value rate --loss 0.5 --target free",
-            "pi2-fluid tune --traffic office --confirm linux:seeds=8 --plot front.png",
-            "pi2-fluid tune --max-rtt 100ms",
+            "pi2-fluid tune --traffic *.toml --value rate --target free --confirm linux:seeds=8",
             "pi2-fluid tune --max-base-rtt 80ms --aqm dualpi2 --sender reno,scalable",
-            "pi2-fluid tune --max-rtt 50ms --phase-margin 45 --plot designs.png --json",
-            "pi2-fluid tune --max-rtt 100ms --verify fluid",
-            "pi2-fluid tune --max-rtt 100ms --aqm dualpi2 --rate 20Mbit/s --flows 1:20",
+            "pi2-fluid tune --max-rtt 100ms --rate 20Mbit/s --flows 1:20 --verify fluid",
             "pi2-fluid tune --max-rtt 100ms --aqm fq_pie --hz 250",
         ),
         json={
@@ -402,14 +419,16 @@ COMMANDS: tuple[Command, ...] = (
             " clock; a p_prime of 0 is the limit of no load",
             "tc": "of margins: the line that asks for it; null if there is none",
             "why_no_tc": "of margins: why there is no line; else null",
+            "nearest": "of margins: where there is no line, the nearest one: tc, its gains (Hz) and"
+            " times (s), and least; null if there is none",
             "alternatives": "of margins: a list, the design itself first; null where there is no"
             " such margin",
             "recommendation": "of traffic: the fields of Recommendation, SI units",
             "confirmation": "of traffic: what the engine of --confirm measured, or null",
         },
         notes=(
-            "The exit code is 0; 2 if the margins cannot be had; 5 if they can, but tc has no"
-            " line for the gains, with the reason on standard error."
+            "Exit codes: 0; 2, no gains have the margins; 5, tc has no line for such gains: the"
+            " nearest one is shown, with what it leaves."
         ),
     ),
 )

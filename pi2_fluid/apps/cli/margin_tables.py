@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.apps.cli.output import make_grid
 from pi2_fluid.apps.cli.requiring import said_of_required
-from pi2_fluid.design.clocks import BY_CLOCK, Least, least_among
+from pi2_fluid.design.clocks import BY_CLOCK, SENDERS_OF, Least, least_among
 from pi2_fluid.errors import AssumptionWarning, DomainError, SolverError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -52,10 +52,6 @@ _MODELS: Final = {
 _RTT_TERMS: Final = {
     "frozen": "round-trip times held constant in the window law, as in the papers",
     "exact": "round-trip times vary with the queue",
-}
-_CLOCKS: Final = {
-    "rate": "By rates: senders that pace their packets.",
-    "acks": "By acknowledgements: senders that send when one arrives.",
 }
 
 
@@ -236,7 +232,7 @@ def print_margins(
             console.print(f"caution: {one.caution}")
     loop = found.first
     console.print(f"Model: {_MODELS[loop.update]}; {_RTT_TERMS[loop.rtt_terms]}.")
-    clocks = [_CLOCKS[clock] for clock in each]
+    clocks = [f"{BY_CLOCK[clock].capitalize()}: {SENDERS_OF[clock]}." for clock in each]
     console.print(" ".join([*clocks, *["The smaller margin counts."] * (len(each) > 1)]))
     if found.why_no_acks:
         console.print(f"Not judged by acknowledgements: {found.why_no_acks}")

@@ -25,8 +25,8 @@ _WITH_LOOP: Final = queues_with("loop")
 _PRESETS: Final = tuple(name for name in _WITH_LOOP if name in PRESETS)
 #: What help says of the presets that `read_aqm` takes beside kinds.
 NAMES_IN_HELP: Final = (
-    f"or, with the numbers that a paper, an RFC or Linux gives it, {', '.join(_PRESETS[:-1])} or"
-    f" {_PRESETS[-1]}:max_rtt=100ms"
+    f"or a preset, with the numbers of a paper, an RFC or Linux: {', '.join(_PRESETS)}"
+    ":max_rtt=100ms"
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from pi2_fluid.design.clocks import rounded_down
+from pi2_fluid.design.clocks import SENDERS_OF, rounded_down
 from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.guarantees.certificate import Certificate, certify
 from pi2_fluid.design.guarantees.mixtures import any_mixture_is_stable, mixed_load
@@ -27,7 +27,7 @@ _MODELS: Final = {
     "delayed": "model with updates as a delay of T/2",
     "continuous": "continuous model",
 }
-_MIXED: Final = "updates taken as a delay of T/2"
+_MIXED: Final = "with updates taken as a delay of T/2"
 
 
 class Guarantee(NamedTuple):
@@ -104,38 +104,37 @@ def _words(
 ) -> str:
     names = [str(kind_of(sender)) for sender in region.senders]
     who = f"each of {' and '.join(names)} alone" if len(names) > 1 else names[0]
-    span = (
+    where = (
         f"for every round-trip time from {1e3 * region.min_rtt:.4g} to"
-        f" {1e3 * region.max_rtt:.4g} ms, queue included, and {_loads(region)}"
+        f" {1e3 * region.max_rtt:.4g} ms with the queue, and {_loads(region)}"
     )
-    how = (
-        f"proved {span}"
-        if proved
-        else f"checked {span} at {worst.count} loops, refined around the worst, not proved"
-    )
+    clock = f"by rates ({SENDERS_OF['rate']})"
+    how = f"Proved {clock}, {where}"
+    if not proved:
+        how = f"Checked {clock} at {worst.count} loops, not proved, {where}"
     least = (
         f"{rounded_down(margins.gain_db, 2)} dB, {rounded_down(margins.phase_deg, 1)} deg and |1+L|"
         f" of {rounded_down(margins.modulus, 3)}"
     )
     text = (
-        f"{how}: in the {_MODELS[update]} by rates {who} keeps at least {least}, {_terms(region)}"
-        " the papers' simplification of a constant round-trip time."
+        f"{how}: {who} keeps at least {least} in the {_MODELS[update]}. That is with a constant"
+        f" round-trip time in the window law, as in the papers{_terms(region)}."
     )
     # Where Scalable flows have a queue of their own, their shares do not sum to one with the rest.
     apart = aqm.bands == 2 and not all(is_classic(one) for one in region.senders)
     if not apart and proved and any_mixture_is_stable(region, aqm):
         senders = "round-trip times and senders" if len(names) > 1 else "round-trip times"
-        text += f" Any mix of these {senders} is stable by rates{_up_to(region, aqm)} ({_MIXED})."
+        text += f" Any mix of these {senders} is stable{_up_to(region, aqm)}, {_MIXED}."
     else:
         text += " Not covered: mixtures of flows."
     if aqm.bands == 2:
-        text += " Not covered: L4S beside Classic traffic in two queues, see largest_l4s_share."
+        text += " Not covered: L4S beside Classic traffic in two queues (see largest_l4s_share)."
     return text
 
 
 def _terms(region: Region) -> str:
     cubic = any(plant_of(sender) == "cubic" for sender in region.senders)
-    return "with" if cubic else "with and without"
+    return "" if cubic else ", and without"
 
 
 def _up_to(region: Region, aqm: PiFamily) -> str:

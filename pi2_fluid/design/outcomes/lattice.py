@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from pi2_fluid.design.asked import read_queue
 from pi2_fluid.design.installing import Wanted, installed
+from pi2_fluid.design.stepping import steps_of
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.kernel.units import unit_of
 from pi2_fluid.tc.options import LAWS, defaults
-from pi2_fluid.tc.parsing import require_hz
 from pi2_fluid.tc.qdisc import build
 
 __all__ = ["GAINS", "Kind", "read_kind"]
@@ -127,12 +127,10 @@ def read_kind(aqm: object, k: object, hz: int | None) -> Kind:
             'aqm = "fq_pie" gives each flow a queue of its own, which packets do not follow here:'
             ' give aqm="pie".'
         )
-    runs = hz is not None and queue.tc is not None and LAWS[queue.tc] is type(queue.law)
-    if not runs:
+    steps = steps_of(queue.law, queue.tc, hz)
+    if steps is None or queue.tc is None or LAWS[queue.tc] is not type(queue.law):
         return Kind(queue.law, None, 1000)
     assert hz is not None
-    assert queue.tc is not None
-    require_hz(hz)
     law = queue.law
     if not queue.own:
         made = build(queue.tc, defaults(queue.tc, _MTU), hz).aqm
