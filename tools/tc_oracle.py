@@ -36,9 +36,9 @@ BEFORE: Final = "tc qdisc replace dev lo root"
 KINDS: Final = tuple(OPTIONS | FOREIGN)
 #: Of a line that tc sends and that is refused here: how the refusal is worded, and why it stays.
 DELIBERATE: Final = {
-    r"is beyond the 4294s|is no number, of which": "tc makes another number of it",
-    r"is negative, which": "older tc make a large number of it",
-    r"which passes over what follows": "tc reads a part of it",
+    r"is beyond the 4294s|is no number, (of|and what)": "tc makes another number of it",
+    r"is negative, and tc refuses it": "older tc make a large number of it",
+    r"which ignores what follows": "tc reads a part of it",
     r"is empty, which tc refuses or takes for 0": "a variable of a script that is not set",
     r"which tc takes for nothing asked": "nothing is asked, where something was meant",
     r"is outside what tc and the kernel take|is beyond the 32 bits": "the kernel refuses it",

@@ -140,8 +140,8 @@ def _spans(qdisc: Qdisc, question: Question) -> Spans:
     shortest = max(target, least) if question.shortest is None else question.shortest + added
     if not least <= shortest <= rtt:
         raise DomainError(
-            f"min_rtt = {shortest:g} s of {name} is outside [{least:g}, {rtt:g}] s, a hundredth of"
-            " its update interval to rtt: give one within, or another rtt."
+            f"min_rtt = {shortest:g} s of {name} is outside [{least:g}, {rtt:g}] s, from a"
+            " hundredth of its update interval to rtt: give one within, or another rtt."
         )
     return Spans(rtt, shortest, target)
 

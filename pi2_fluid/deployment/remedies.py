@@ -136,8 +136,8 @@ def on_device(remedy: Remedy, qdisc: Qdisc) -> Remedy:
     if default and parent.startswith(":"):
         above = f"{_tc(qdisc)} qdisc replace dev {dev} root handle 1: mq"
         return Remedy(
-            text=f"tc cannot change a default queue below one that has no handle: give that one"
-            f" a handle first, as by `{above}` where it is mq, and check again."
+            text="tc cannot change a default queue below a parent without a handle: first give the"
+            f" parent one, as by `{above}` for mq, and check again."
         )
     if qdisc.proposed:
         return replace(remedy, tc=_proposal(remedy.asked, qdisc, parent, dev))
@@ -177,8 +177,8 @@ def _tuned(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamil
     )
     if found.alpha < 1 / _PARTS:
         raise DomainError(
-            f"alpha = {found.alpha:.3g} Hz would leave {wanted()} up to rtt = {region.max_rtt:g}"
-            f" s, less than the step of 1/{_PARTS} Hz of dualpi2: try a shorter rtt."
+            f"{wanted()} up to rtt = {region.max_rtt:g} s need alpha = {found.alpha:.3g} Hz, less"
+            f" than dualpi2's step of 1/{_PARTS} Hz: try a shorter rtt."
         )
     law = replace(
         qdisc.aqm,
@@ -242,9 +242,9 @@ def _fewest_jiffies(
     found = first_that_keeps(counts, best, lambda count: best(count) is not None)
     if found is None:
         raise DomainError(
-            f"{qdisc.kind} cannot have {wanted()} up to rtt = {rtt:g} s, as its gains are whole"
-            " sixteenths of 1 Hz up to 2 Hz and its T is whole jiffies: use dualpi2, whose gains"
-            " are finer."
+            f"no gains of {qdisc.kind} leave {wanted()} up to rtt = {rtt:g} s, as they are whole"
+            " sixteenths of 1 Hz up to 2 Hz, and T is whole ticks: use dualpi2, whose gains are"
+            " finer."
         )
     return found
 
@@ -261,6 +261,6 @@ def _too_coarse(qdisc: Qdisc, least: Least) -> str:
     if qdisc.kind == "dualpi2" and qdisc.asked["coupling_factor"] > _COUPLED:
         remedy = f"coupling_factor {_COUPLED}, for which the gains are, or {remedy}"
     return (
-        f"the best gains leave {qdisc.kind} {said(least, 1)} as installed, less than {wanted()}:"
-        f" try {remedy}."
+        f"the kernel rounds the best gains of {qdisc.kind} to {said(least, 1)}, less than"
+        f" {wanted()}: try {remedy}."
     )

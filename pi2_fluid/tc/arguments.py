@@ -160,21 +160,21 @@ def _scaled(text: str, unit: str, name: str) -> float:
     number, rest = read_real(text) or (0.0, text or "nothing")
     if rest and unit == "probability":  # after which tc does not look
         raise QuantityError(
-            f"{name} = {show_value(text)} is {number:g} for tc, which passes over what follows:"
-            f" give {give}."
+            f"{name} = {show_value(text)} is {number:g} for tc, which ignores what follows: give"
+            f" {give}."
         )
     factor = _UNITS[unit].get(rest.lower())
     if factor is None:
-        raise QuantityError(f"{name} = {show_value(text)} is nothing that tc reads: give {give}.")
+        raise QuantityError(f"{name} = {show_value(text)} is no text that tc reads: give {give}.")
     if math.isnan(number) and unit != "time":
         raise QuantityError(
-            f"{name} = {show_value(text)} is no number, of which a tc that takes it makes what its"
-            f" processor does: give {give}."
+            f"{name} = {show_value(text)} is no number, and what tc makes of it depends on the"
+            f" processor: give {give}."
         )
     if number < 0.0:
         raise QuantityError(
-            f"{name} = {show_value(text)} is negative, which the tc of today refuses and older ones"
-            f" make a large number of: give {give}."
+            f"{name} = {show_value(text)} is negative, and tc refuses it, or makes it a large"
+            f" number where it is old: give {give}."
         )
     return number * factor
 

@@ -150,12 +150,11 @@ def asked_for(kind: str, option: Number, read: float, hz: int, name: str) -> int
                 return candidate
     if option.word == "tupdate" and kind != "dualpi2":
         raise QuantityError(
-            f"{name} = {read / 1000:g}ms is no whole number of jiffies at hz = {hz}"
-            f" ({1000 / hz:.4g} ms each): give the hz of the kernel that it was read from, its"
-            " CONFIG_HZ."
+            f"{name} = {read / 1000:g}ms is no whole number of ticks at hz = {hz}"
+            f" ({1000 / hz:.4g} ms each): give the CONFIG_HZ of the kernel that showed it."
         )
     raise QuantityError(
-        f"{name} = {read:.15g}us is nothing that the kernel can show: give the output of"
+        f"{name} = {read:.15g}us is no value that a kernel shows: give the output of"
         " `tc qdisc show` as printed."
     )
 
@@ -181,6 +180,6 @@ def _parts(read: float, unit: Unit, name: str) -> int:
         if unit.tell(parts) == shown:
             return parts
     raise QuantityError(
-        f"{name} = {read / per_hertz:.9g} is nothing that the kernel can show: give the output of"
+        f"{name} = {read / per_hertz:.9g} is no value that a kernel shows: give the output of"
         " `tc qdisc show` as printed."
     )

@@ -122,8 +122,8 @@ def queue_of(block: Block, hz: int = 1000, generation: Generation = NEWEST) -> Q
         raise block.trouble
     if block.step_packets is not None:
         raise DomainError(
-            f"step_thresh of {block.name} = '{block.step_packets}p' counts packets, where the law"
-            " here has a time: give step_thresh as a time such as 1ms."
+            f"step_thresh of {block.name} = '{block.step_packets}p' counts packets, and the law"
+            " here takes a time: give step_thresh as a time such as 1ms."
         )
     return installed(block, hz, generation)
 

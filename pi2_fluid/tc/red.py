@@ -70,8 +70,8 @@ def red_as_shown(
     largest = _MAX_P if probability is None else probability
     if not 0.0 < largest < 1.0:
         raise DomainError(
-            f"probability = {largest:g} of {name} is outside (0, 1), where tc refuses it or asks"
-            " for what is left of it behind the point: give one between."
+            f"probability = {largest:g} of {name} is outside (0, 1), and tc refuses it or takes"
+            " only its part behind the point: give one between."
         )
     if high > low and largest / (high - low) * 2.0 ** (_SHIFTS - 1) <= 1.0:
         raise DomainError(

@@ -296,8 +296,8 @@ def test_the_remedy_of_pie_is_the_best_of_all_that_tc_can_ask_for():
 @pytest.mark.parametrize(
     ("text", "how", "said"),
     [
-        (PIE, {"rtt": "400ms"}, "pie cannot have 6 dB and 30 deg up to rtt = 0.4 s"),
-        (LINUX, {"rtt": "10s"}, "less than the step of 1/256 Hz of dualpi2"),
+        (PIE, {"rtt": "400ms"}, "no gains of pie leave 6 dB and 30 deg up to rtt = 0.4 s"),
+        (LINUX, {"rtt": "10s"}, "less than dualpi2's step of 1/256 Hz"),
         (
             show(install(pf.DualPi2(k=8), "dualpi2")),
             {"senders": (pf.Reno(), pf.Scalable())},

@@ -50,6 +50,7 @@ def test_the_remedy_is_the_whole_line_with_other_gains(quick):
     assert remedy.tc.endswith(" limit 2000 any_ect")
     (again,) = pf.check(remedy.tc)
     assert again.verdict == "stable"
+    assert not again.at_the_edge
     assert again.remedy.text.startswith("nothing:")
     assert again.qdisc.aqm == remedy.aqm
     assert "does not name" not in again.note

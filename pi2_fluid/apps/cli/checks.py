@@ -309,8 +309,8 @@ COMMANDS: tuple[Command, ...] = (
             "verdict": "the worst",
             "required": "null without --require: gain_margin_db, least_db, and whether it is kept",
             "foreign": "names of queues without a loop",
-            "others": "name, kind, verdict and text of each queue that is no PI, among them RED and"
-            " what could not be read",
+            "others": "name, kind, verdict, text, observed and gain_margin_db (dB, of RED) of each"
+            " queue that is no PI or could not be read",
             "path": "null without --network",
             "path.shown": "queues of the network that the text shows",
             "path.bottlenecks": "nodes that are full",

@@ -41,7 +41,7 @@ _CLASS: Final = "HierarchyTokenBucketClass"
 _SECTION: Final = re.compile(r"\s*\[(\w+)\]\s*")
 _ENTRY: Final = re.compile(r"\s*(\w+)\s*=\s*(.*?)\s*")
 _ANY: Final = re.compile(rf"^\s*\[(?:{'|'.join(_QUEUES)})\]\s*$", re.MULTILINE)
-_DEFAULTS: Final = "What a file of networkd does not name is the kernel's default."
+_DEFAULTS: Final = "What the file of networkd does not name has the kernel's default."
 
 
 def read_networkd(text: str) -> Iterator[Observation]:

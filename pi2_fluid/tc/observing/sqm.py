@@ -26,9 +26,9 @@ _CAKE: Final = "cake"
 #: That take limit, target and ecn.
 _WITH_LIMIT: Final = {"pie", "codel", "fq_codel", "fq_pie"}
 _MADE: Final = (
-    "What SQM makes of its configuration is taken from what its scripts do without more: a limit of"
-    " 1001 packets and a target of 5 ms, which they may raise on slow lines, unless ilimit, elimit,"
-    " itarget or etarget say otherwise, which count where qdisc_really_really_advanced is 1."
+    "SQM's scripts are taken to set a limit of 1001 packets and a target of 5 ms, which they may"
+    " raise on slow lines. Where qdisc_really_really_advanced is 1, ilimit, elimit, itarget and"
+    " etarget say otherwise."
 )
 
 

@@ -112,7 +112,7 @@ def test_a_verdict_names_the_device_that_the_text_around_it_names(quick):
     assert [one.qdisc.dev for one in found] == ["wan0", "lan0"]
     assert [one.remedy.tc.split()[4] for one in found if one.remedy.tc] == ["wan0", "lan0"]
     assert found.form == "2 devices (wan0, lan0)"
-    assert "two outputs" in found.note
+    assert "Two outputs" in found.note
 
 
 def test_outputs_that_name_no_device_are_both_judged():
