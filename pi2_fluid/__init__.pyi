@@ -29,6 +29,7 @@ from pi2_fluid.errors import ScenarioError as ScenarioError
 from pi2_fluid.errors import SolverError as SolverError
 from pi2_fluid.errors import UnsupportedError as UnsupportedError
 from pi2_fluid.errors import WriteError as WriteError
+from pi2_fluid.latex import to_latex as to_latex
 from pi2_fluid.laws import presets as presets
 from pi2_fluid.laws.aqm import Aqm as Aqm
 from pi2_fluid.laws.aqm import Seen as Seen

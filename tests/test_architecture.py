@@ -25,7 +25,19 @@ TOPS = (ROOT, ROOT.parent)
 # the folder that holds it. Rooms that share a floor never import one another; the ground floor is
 # one room. "" is pi2_fluid itself, with the doors that users call: only what lies above may use it.
 FLOORS: list[set[str]] = [
-    {"_core", "duals", "errors", "units", "ops", "html", "missing", "progress", "saving", "values"},
+    {
+        "_core",
+        "duals",
+        "errors",
+        "units",
+        "ops",
+        "html",
+        "latex",
+        "missing",
+        "progress",
+        "saving",
+        "values",
+    },
     {"records"},
     {"laws.kernel"},
     {"laws"},

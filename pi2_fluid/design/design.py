@@ -18,6 +18,7 @@ from pi2_fluid.design.costs import cost_of
 from pi2_fluid.design.region import ANY, Region
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.html import html_table
+from pi2_fluid.latex import LatexTable
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.registry import aqm_class, kind_of, sender_class
 from pi2_fluid.laws.sender import Sender
@@ -242,6 +243,21 @@ class Design:
                 ("costs", self.cost_text, ""),
             ],
         )
+
+    def latex_table(self) -> LatexTable:
+        """Return this design and the alternatives, a row each, as `to_latex` writes them."""
+        columns = {
+            "alpha [Hz]": "alpha", "beta [Hz]": "beta", "T [s]": "update_interval",
+            "by rates [dB]": "gain_margin_db", "by rates [degrees]": "phase_margin",
+            "by acknowledgements [dB]": "ack_gain_margin_db",
+            "by acknowledgements [degrees]": "ack_phase_margin",
+            "stable up to [s]": "rtt_limit",
+        }  # fmt: skip
+        rows = [
+            [LABELS.get(row["design"], row["design"]), *(row[name] for name in columns.values())]
+            for row in self.rows()
+        ]
+        return LatexTable(("queue", *columns), rows)
 
     @property
     def least(self) -> Least:

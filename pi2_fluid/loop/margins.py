@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import numpy as np
 
 from pi2_fluid import _core
+from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.html import html_table
+from pi2_fluid.latex import LatexTable, quantities
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.equations import ClosedForm
@@ -221,6 +223,28 @@ class Margins:
             rows += [("echo modes", self.echo, "")] if self._echo is not None else []
             rows += [("gain", self.remark, "")] if self.remark else []
         return html_table("Margins", rows)
+
+    def latex_table(self) -> LatexTable:
+        """Return gain, phase, delay and modulus margin of one loop, as `to_latex` writes them.
+
+        Raises
+        ------
+        UnsupportedError
+            Of an array, whose sweep has a table.
+        """
+        if np.ndim(self.gain_margin_db):
+            raise UnsupportedError(
+                "these are the margins of an array of loops: give to_latex the table loop.sweep()."
+            )
+        numbers: list[tuple[str, Values, str]] = [
+            ("gain margin", self.gain_margin_db, "dB"),
+            ("phase margin", self.phase_margin_deg, "degrees"),
+            ("delay margin", self.delay_margin, "s"),
+            (self._modulus_name, self.modulus_margin, ""),
+            ("gain crossover", self.gain_crossover, "rad/s"),
+            ("phase crossover", self.phase_crossover, "rad/s"),
+        ]
+        return quantities((name, float(value), unit) for name, value, unit in numbers)
 
     def __str__(self) -> str:
         if np.ndim(self.gain_margin_db):

@@ -14,7 +14,8 @@ from pi2_fluid.errors import (
     UnsupportedError,
     show_value,
 )
-from pi2_fluid.html import html_table
+from pi2_fluid.html import html_table, show_number
+from pi2_fluid.latex import LatexTable, quantities
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.sender import Sender
@@ -129,6 +130,15 @@ class OperatingPoint:
 
     def _repr_html_(self) -> str:
         return html_table("Operating point", self.rows())
+
+    def latex_table(self) -> LatexTable:
+        """Return the quantities of one operating point, as `to_latex` writes them."""
+        return quantities(
+            (name, value if isinstance(value, str) else show_number(value), unit)
+            if isinstance(value, str) or np.ndim(value)
+            else (name, float(value), unit)
+            for name, value, unit in self.rows()
+        )
 
 
 def equilibrium_of(

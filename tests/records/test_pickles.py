@@ -113,6 +113,7 @@ def everything() -> dict[str, list[Any]]:
         "traffic_names": [pf.traffic_names()],
         "named_scenario": [pf.named_scenario("pi2_fig12_pi2")],
         "summarize": [pf.summarize(trajectory)],
+        "to_latex": [pf.to_latex(one.margins())],
         "Engine": [pf.Engine],
         "Fluid": [pf.Fluid(tolerance=1e-8, initial={"queue": 3.0})],
         "Packets": [pf.Packets(seeds=[3, 5], bin="10ms")],

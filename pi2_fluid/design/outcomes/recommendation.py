@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from pi2_fluid.design.installing import Wanted, installed, line_for
 from pi2_fluid.design.outcomes.answer import Answer, plain
 from pi2_fluid.design.outcomes.measures import MEASURES
-from pi2_fluid.design.outcomes.wording import percent, points, summary_of, verdict_of
+from pi2_fluid.design.outcomes.wording import latex_of, percent, points, summary_of, verdict_of
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.html import html_table
+from pi2_fluid.latex import LatexTable
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 
 if TYPE_CHECKING:
@@ -196,6 +197,13 @@ class Recommendation(Answer):
             "cut_short": self.cut_short,
             "candidates": self.rows(),
         }
+
+    def latex_table(self) -> LatexTable:
+        """Return the answer, what runs now, the default and the textbook's, as `to_latex` writes.
+
+        Changes against what runs now, mean over the cells, with intervals of 95 %.
+        """
+        return latex_of(self)
 
     def summary(self) -> str:
         """Return the answer with its evidence, as text."""

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.design.outcomes.measures import MEASURES
+from pi2_fluid.latex import Interval, LatexTable
 from pi2_fluid.units import rate_in_words
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "change_in_words",
     "gains_of",
+    "latex_of",
     "notes_of",
     "outcomes_of",
     "percent",
@@ -92,13 +94,7 @@ def gains_of(best: Answer) -> str:
 
 def outcomes_of(best: Answer) -> list[str]:
     """Return the table of outcomes: the answer, what runs now, the default and the textbook's."""
-    rows: dict[str, tuple[str, dict[str, list[float]]]] = {}
-    for role, word in _ROLES.items():
-        for row in best.rows():
-            if role in row["role"].split(", "):
-                words = ", ".join([*filter(None, [rows.get(row["candidate"], ("",))[0]]), word])
-                changes = {name: one.get("all") for name, one in row["changes"].items()}
-                rows[row["candidate"]] = words, changes
+    rows = _outcomes(best)
     wide = max(len(f"{name}  {words}") for name, (words, _) in rows.items())
     title = "against what runs now".ljust(wide)
     lines = [" ".join([title, *(text.rjust(_WIDTH) for text in _COLUMNS.values())])]
@@ -107,6 +103,35 @@ def outcomes_of(best: Answer) -> list[str]:
         head = f"{name}  {words}".ljust(len(title))
         lines.append(" ".join([head, *(cell.rjust(_WIDTH) for cell in cells)]))
     return lines
+
+
+def latex_of(best: Answer) -> LatexTable:
+    """Return the same table with intervals, to be written as LaTeX."""
+    rows = []
+    for name, (words, changes) in _outcomes(best).items():
+        cells = [_interval(measure, changes.get(measure)) for measure in _COLUMNS]
+        rows.append([name, words, *cells])
+    return LatexTable(("queue", "what it is", *_COLUMNS.values()), rows)
+
+
+def _interval(measure: str, change: list[float] | None) -> Interval | float:
+    if change is None:
+        return math.nan
+    ratio = MEASURES[measure].compared == "ratio"
+    mean, low, high = (percent(x) if ratio else points(x) for x in change)
+    return Interval(mean, (high - low) / 2.0)
+
+
+def _outcomes(best: Answer) -> dict[str, tuple[str, dict[str, list[float]]]]:
+    """Who is in the table: in words, and its changes by measure."""
+    rows: dict[str, tuple[str, dict[str, list[float]]]] = {}
+    for role, word in _ROLES.items():
+        for row in best.rows():
+            if role in row["role"].split(", "):
+                words = ", ".join([*filter(None, [rows.get(row["candidate"], ("",))[0]]), word])
+                changes = {name: one.get("all") for name, one in row["changes"].items()}
+                rows[row["candidate"]] = words, changes
+    return rows
 
 
 def notes_of(best: Answer) -> list[str]:

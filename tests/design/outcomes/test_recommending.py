@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -93,6 +94,14 @@ def test_equal_arguments_give_equal_bytes_whoever_runs_the_cells(best):
 def test_text_and_pictures_say_the_verdict(best):
     assert best.verdict in str(best)
     assert best.to_tc() in str(best)
+    table = pf.to_latex(best)
+    for line in best.summary().splitlines():
+        for change in re.findall(r"[+-]([\d.]+ ± [\d.]+)", line):
+            mean, half = (float(part) for part in change.split(" ± "))
+            said = [(float(m), float(h)) for m, h in re.findall(r"([\d.]+) \\pm ([\d.]+)", table)]
+            near = 0.06 if half < 9.4 else 0.6  # two digits of the interval
+            found = [abs(m - mean) < near and abs(h - half) < near for m, h in said]
+            assert any(found) or half == 0.0
     assert best.verdict in best._repr_html_()
     assert "no cell has an event after which less is offered" in str(best)
     assert len(best.plot_front()) >= 4  # two panels, of the others and of those with a role
