@@ -1,4 +1,4 @@
-"""The margins of gains in a region by the clock of acknowledgements: on a grid, not proved.
+"""The margins of gains in a region by acknowledgements: on a grid, not proved.
 
 Each sender alone in one queue, as for the rate clock, and with the end of the queue at which this
 one signals and what it measures (`Aqm.signals_at`, `Aqm.measures`). L is again linear in alpha and
@@ -66,7 +66,7 @@ _SLOW: Final = 0.03  # of w R: far above the window's own rate at no load, below
 
 @dataclass(frozen=True, eq=False)
 class AckPlants:
-    """Loops of one sender by the ack clock without their gains, and the same points by rates.
+    """Loops of one sender by acknowledgements without their gains, and the same points by rates.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class AckPlants:
 
 @dataclass(frozen=True, eq=False)
 class AckWorst:
-    """The smallest margins in a region by the ack clock.
+    """The smallest margins in a region by acknowledgements.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class AckWorst:
 
 
 class ByAcks(NamedTuple):
-    """The worst by the ack clock, and a sentence that says so; None and why where there is none."""
+    """The worst by acknowledgements, and a sentence on it; None and why where there is none."""
 
     worst: AckWorst | None
     text: str
@@ -174,7 +174,7 @@ class ByAcks(NamedTuple):
 
 @remembered
 def worst_by_acks(region: Region, aqm: PiFamily, update: str) -> ByAcks:
-    """Return the worst margins of a queue's gains in a region by the ack clock."""
+    """Return the worst margins of a queue's gains in a region by acknowledgements."""
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
     region, count = _from_target(region, aqm), 0
     picked: list[AckPlants] = []
@@ -216,7 +216,7 @@ def worst_by_acks(region: Region, aqm: PiFamily, update: str) -> ByAcks:
 
 @remembered
 def stable_up_to_by_acks(region: Region, aqm: PiFamily, update: str) -> float:
-    """Return `stable_up_to` by the ack clock, from the target on; inf where there is no loop."""
+    """Return `stable_up_to` by acknowledgements, from the target on; inf where there is no loop."""
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
 
     region = _from_target(region, aqm)
@@ -262,7 +262,7 @@ def make_ack_plants(
     Raises
     ------
     UnsupportedError
-        If sender and queue have no loop by the ack clock.
+        If sender and queue have no loop by acknowledgements.
     """
     pairs = np.meshgrid(np.atleast_1d(np.asarray(rtt, float)), np.atleast_1d(load))
     each = (side.ravel().tolist() for side in pairs)

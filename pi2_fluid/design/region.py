@@ -164,7 +164,7 @@ def scan(
 ) -> Scan:
     """Return the margins of many loops, each evaluated near the crossovers of its cheap twin.
 
-    `by_acks` is L of the same points by the ack clock, if that is asked for.
+    `by_acks` is L of the same points by acknowledgements, if that is asked for.
     """
     k = 1.0 if update == "continuous" else 1.0 + interval / (2.0 * plants.rtt)
     gm, pm, w_gc, w_pc = _twin(plants, alpha, beta, interval, k)

@@ -241,21 +241,21 @@ def tune(
     one frequency; over several loops, a maximum over beta of their smallest ceilings. It begins
     with the loops of the largest RTT at the ends of the load, and adds those of the region that
     turn out worse. By rates the margins hold with R held constant in the window law, as in the
-    papers, and without (``rtt_terms`` of `Loop`). By the clock of acknowledgements the design is
+    papers, and without (``rtt_terms`` of `Loop`). By acknowledgements the design is
     checked on a grid, for the end of the queue at which it signals; where it has less there than
     was asked for, those loops bind as well. A sender without such a loop is judged by rates alone,
     and ``guarantee_text`` says so.
 
     With `traffic`, candidates are gains around the queue's own, as its kernel counts them. A
-    predictor keeps those that are calm (`Loop.delay_sd`), return to the target within 1.5 s and
-    keep `floor_db`, some at every beta. They race packet by packet with common random numbers, four
-    seeds a round, each cell n with the seeds plus n 2^32: the cost of a candidate is the mean over
-    cells of the log of the delay (99th percentile steady and after events, mean after them), less
-    `value` times the rate. Whoever certainly loses more than `loss` in any cell is ruled out before
-    costs are compared; the leader and those that may still be better go on, until no other can be
-    better by more than 2 % with 95 %. Of equal arguments the answer is the same to the last byte,
-    unless `seconds` cut it short. On Ctrl-C what is known so far is the
-    ``recommendation`` of `TuningInterrupted`. The notes of `Race` in
+    predictor keeps those whose delay varies little (`Loop.delay_sd`), that return to the target
+    within 1.5 s, and that keep `floor_db`; some at every beta. These race packet by packet with
+    common random numbers, four seeds a round; cell n has the seeds plus n 2^32. The cost of a
+    candidate is the mean over cells of the log of the delay (99th percentile steady and after
+    events, mean after them), less `value` times the rate. A candidate that certainly loses more
+    than `loss` in any cell is out before costs are compared. The leader and those that may still be
+    better go on, until no other can be better by more than 2 % with 95 %. Equal arguments give the
+    same answer to the last byte, unless `seconds` cut it short. On Ctrl-C what is known so far is
+    the ``recommendation`` of `TuningInterrupted`. The notes of `Race` in
     `design/outcomes/racing.py` say why the error rate holds.
 
     Source: PI2 paper (CoNEXT'16), equations (4) and (29)-(37); RFC 9332, Appendix A.1, for T.

@@ -68,7 +68,7 @@ def verify(
         ``settling``: until the delay stays within 5 % of the larger of the two (s); inf if it does
         not before nine tenths of ``horizon`` (s), for which the step is followed.
         ``decay_rate`` (1/s), ``frequency`` (rad/s): of what is left at last, as `read_decay` says.
-        ``decays``: whether the delay settles, or at least swings less and less.
+        ``decays``: whether the delay settles, or at least oscillates less and less.
         ``clamped``: whether p' meets 0 or its largest value on the way.
         ``delay_error``, ``delay_error_theory``: the integral of the delay less the target after the
         step (s^2), and T dp'/alpha, which it is as long as nothing is clamped.
@@ -81,7 +81,7 @@ def verify(
         fluid has settled, ten round trips at least.
         ``settling``: until that mean stays within its band (s): 5 % of its largest excursion, or
         what chance alone is allowed, if that is more. inf if it does not.
-        ``mean``, ``sd``, ``p99``: of the delay of all seeds at rest (s), after one and a half times
+        ``mean``, ``sd``, ``p99``: of the settled delay of all seeds (s), after one and a half times
         the fluid's settling time, in bins of a fifth of a round trip; ``utilization``;
         ``clamped_part`` of that time in which p' is at a bound.
         ``peak_fluid``, ``settling_fluid``: of the fluid (s); ``sd_theory``: what chance makes of

@@ -142,7 +142,7 @@ class Sender(Record, ABC):
 
         The same law as `rate`, by the clock that real senders have: of windows at rest, where
         acknowledgements come at the rate window / rtt, the change less the cut is `rate`. A law
-        without this has no loop by the ack clock.
+        without this has no loop by acknowledgements.
 
         Parameters
         ----------

@@ -47,11 +47,11 @@ class LoopAnswers(LinearisedLoop):
         """Return gain, phase, delay and modulus margin and the verdict, of `shape`.
 
         A loop in closed form with frozen RTT terms takes the fast path, in compiled code, and so
-        does one class in one queue by the ack clock, unless sampled. By the rate clock a sampled
+        does one class in one queue by acknowledgements, unless sampled. By the rate clock a sampled
         loop in closed form takes one where its crossovers are proved unique, as a rule up to an
         update interval of twice the round-trip time. Every other loop is searched
         for all of its crossovers. By the rate clock that is done in compiled code, too, in tens of
-        microseconds each; by the ack clock it takes milliseconds.
+        microseconds each; by acknowledgements it takes milliseconds.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class LoopAnswers(LinearisedLoop):
         return relabel(self.labels, count.reshape(self.shape) if self.shape else int(count[0]))
 
     def echo(self, harmonics: int = HARMONICS) -> xarray.Dataset:
-        """Return the echo modes of the L4S flows in a dual queue by the ack clock, as a Dataset.
+        """Return the echo modes of the L4S flows in a dual queue by acknowledgements, as a Dataset.
 
         Flows of one round-trip time that wait nowhere repeat what they sent at every harmonic of
         it, and the loop damps that or feeds it; see docs/theory_acks.md.

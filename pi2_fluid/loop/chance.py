@@ -32,8 +32,8 @@ class NoisyLoop(LoopAnswers):
     ) -> Values | tuple[Values, ...]:
         """Return the standard deviation (s) of the queue delay that chance alone makes.
 
-        A queue draws lots for its packets. What senders hear of a probability is that and white
-        noise, which the loop damps, or rings with. Nothing is fitted.
+        A queue draws lots for its packets, so senders hear a probability with white noise. The
+        loop damps this noise or oscillates with it. Nothing is fitted.
 
         Parameters
         ----------

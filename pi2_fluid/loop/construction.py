@@ -173,7 +173,7 @@ class LinearisedLoop(ControlHints):
     def form(self) -> ClosedForm | None:
         """The constants of equations (31)-(37), None for pairs and mixtures without them.
 
-        And None by the ack clock, which has others.
+        And None by acknowledgements, which has others.
         """
         return self._rate_form if self.clock == "rate" else None
 
@@ -215,7 +215,7 @@ class LinearisedLoop(ControlHints):
         return relabel(labels, np.moveaxis(values, last, own))
 
     def _element(self, index: tuple[int, ...]) -> LinearLoop | AckLoop | DelayLoop:
-        """One loop; of a dual queue by the ack clock the part below its echoes."""
+        """One loop; of a dual queue by acknowledgements the part below its echoes."""
         one = self.linear.element(index)
         return without_echoes(one) if isinstance(one, AckLoop) else one
 

@@ -154,7 +154,7 @@ def explain_acks(
     margins: tuple[Values, Values],
     formula: str,
 ) -> Explanation:
-    """Return the constants of the same loop by the clock of acknowledgements, of one class.
+    """Return the constants of the same loop by acknowledgements, of one class.
 
     Parameters
     ----------

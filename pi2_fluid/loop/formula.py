@@ -67,7 +67,7 @@ def closed_formula(
     update : {"continuous", "delayed", "sampled"}
     rtt_terms : {"frozen", "exact"}
     heard : float or array, optional
-        By the ack clock: from a signal to what the controller sees of it (s).
+        By acknowledgements: from a signal to what the controller sees of it (s).
     digits : int, optional
         Numbers with so many in the place of symbols.
     """

@@ -86,7 +86,7 @@ class Margins:
         "stable" (+1), "unstable" (-1) or "undecided" (0), computed when asked for: from the sign of
         the gain margin where that is proved to decide, else by counting unstable modes.
     echo : str, or array
-        Of a dual queue by the ack clock, whether the echo modes of L4S flows, of which no margin
+        Of a dual queue by acknowledgements, whether the echo modes of L4S flows, of which no margin
         tells, are all "damped" or one "grows"; else "not applicable". Computed when asked for.
 
     Notes

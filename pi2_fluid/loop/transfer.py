@@ -72,8 +72,8 @@ class Loop(NoisyLoop):
     rtt_terms : {"frozen", "exact"}
         Whether R(t) is held constant in the window law, as in the papers, or varies with the queue.
         A law that hears no signals (`signal` None) answers to nothing else: of it R(t) varies.
-        By the ack clock: whether acknowledgements are taken to come at the rate W/R, or as fast as
-        they do; it differs by the order of 1/W, and not at all for one class.
+        By acknowledgements: whether these are taken to come at the rate W/R, or as fast as they do;
+        the difference is of the order of 1/W, and 0 for one class.
     transport : {"fifo", "delay"}
         How rates get from one queue to the next; see `NetworkLoop`. With one queue both are the
         same.
@@ -86,13 +86,13 @@ class Loop(NoisyLoop):
 
     Notes
     -----
-    By the ack clock the queue holds what windows have grown by and does not integrate it, a
-    reduction is spread over a round trip (PRR), the controller acts on the waiting of the packet at
-    the head or on the backlog (`aqm.measures`), and signals are heard from where they are given
+    By acknowledgements the queue holds what windows have grown by, and does not integrate it. A
+    reduction is spread over a round trip (PRR). The controller acts on the waiting of the head
+    packet or on the backlog (`aqm.measures`), and signals are heard from where they are given
     (`aqm.signals_at`). docs/theory_acks.md derives it. Margins, roots and counts of a dual queue
-    are those below 0.8 of the harmonic 2 pi/R of its L4S flows, from where on see `echo`; those of
-    several round-trip times in one queue are below 0.8 of the harmonic of the shortest, from where
-    on flows swing against one another, hardly damped and hardly seen in the delay.
+    are those below 0.8 of the harmonic 2 pi/R of its L4S flows; for higher ones see `echo`. Those
+    of several round-trip times in one queue are below 0.8 of the harmonic of the shortest. Above it
+    flows oscillate against one another, hardly damped and hardly seen in the delay.
 
     Numbers may be arrays; they broadcast, and so do all results, to `shape`. All of them, those of
     laws and flows too, may be xarray's DataArrays: these broadcast by the names of their
@@ -286,7 +286,7 @@ class Loop(NoisyLoop):
         ------
         UnsupportedError
             "pade" for sampled loops and for senders with several states; "ss" for sampled loops
-            whose round trip takes more than 1,000 updates; both by the ack clock.
+            whose round trip takes more than 1,000 updates; both by acknowledgements.
 
         Examples
         --------
@@ -341,7 +341,7 @@ class Loop(NoisyLoop):
         Raises
         ------
         UnsupportedError
-            By the ack clock, of loops with another form than that of one class without bunching;
+            By acknowledgements, of loops with another form than that of one class without bunching;
             of numbers of arrays, and of laws with several states.
 
         Examples
@@ -374,7 +374,7 @@ class Loop(NoisyLoop):
 
     @property
     def _heard(self) -> Real:
-        """By the ack clock: from a signal to what the controller sees of it (s)."""
+        """By acknowledgements: from a signal to what the controller sees of it (s)."""
         assert isinstance(self.linear, AckLoop)
         at_head = self.linear.measures == "head"
         found: FloatArray = self.linear.classes[0].heard
@@ -384,7 +384,7 @@ class Loop(NoisyLoop):
     def explain(self) -> Explanation:
         """Return the constants kappa, z_A, s_A, s_R of equations (31)-(37) with units and meaning.
 
-        By the ack clock those of its own form, and the gain margins by both.
+        By acknowledgements those of its own form, and the gain margins by both.
 
         Raises
         ------

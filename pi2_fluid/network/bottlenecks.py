@@ -94,7 +94,7 @@ class NetworkPoint:
     broken : tuple of str
         Assumptions that do not hold, as of `OperatingPoint`.
     states : tuple
-        The full state of each sender at rest, one entry per class.
+        The full state of each sender there, one entry per class.
 
     Examples
     --------

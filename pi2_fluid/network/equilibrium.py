@@ -81,7 +81,7 @@ class OperatingPoint:
     capacity : float
         Packets per second served (one flow's rate, from `equilibrium_of`).
     states : tuple
-        The full state of each sender at rest, one entry per class.
+        The full state of each sender there, one entry per class.
 
     Examples
     --------
@@ -284,13 +284,13 @@ def equilibrium(
     dual queue beside Classic traffic, the L4S queue is empty and the Classic one rests at the
     target.
 
-    A network of several nodes has one controller value for each link: at rest a link is full and
-    waits its target (RED what its profile needs, tail drop what its buffer holds, a `Price` not at
-    all), or is no bottleneck and has no queue. Signals of several links combine as the network
-    says. What is returned then is a `NetworkPoint`, with the dimensions `link` and `flows`. A full
-    link waits less than its target, and signals nothing, where its own delay is enough beside what
-    other links signal. Where all links have a price, rest is where the flows' utilities are shared
-    out best: a convex problem, solved through its dual.
+    A network of several nodes has one controller value for each link, and returns a `NetworkPoint`
+    with the dimensions `link` and `flows`. At the operating point a full link has its target as
+    delay (RED what its profile needs, tail drop what its buffer holds, a `Price` none). Other links
+    are no bottleneck and have no queue. Signals of several links combine as the network says. A
+    full link has less delay than its target, and signals nothing, where its own delay is enough
+    beside what other links signal. Where all links have a price, the operating point shares out the
+    flows' utilities best: a convex problem, solved through its dual.
 
     Examples
     --------

@@ -151,11 +151,11 @@ def compare(
     Notes
     -----
     Oscillations are read off the autocorrelation of the (Classic) queue's delay: its first
-    maximum after it has been negative is one period away, and its height, what is left of a swing
-    after one period, gives the damping ratio: 0 in a limit cycle. Where that is too low to be told
+    maximum after it has been negative is one period away, and its height, what is left after one
+    period, gives the damping ratio: 0 in a limit cycle. Where that is too low to be told
     from noise, the first minimum serves, half a period away; where that is, too, nothing
-    oscillates: frequency 0, damping 1. Read so, the frequency of a swing is right within a few per
-    cent while it is lightly damped, and rough from a damping of 0.3 on.
+    oscillates: frequency 0, damping 1. Such a frequency is right within a few per cent where the
+    oscillation is lightly damped, and rough from a damping of 0.3 on.
 
     Of packets it is the delay after the start-up of the last stage of the schedule, kept moving by
     chance. A fluid that cycles there is read in the same way. One that has come to rest is pushed:

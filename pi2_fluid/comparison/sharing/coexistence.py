@@ -123,7 +123,7 @@ def coexistence(
     ScenarioError, QuantityError
         If a sender or the queue is not of its kind, or an argument cannot be read.
     UnsupportedError
-        If a sender has no loop by the ack clock.
+        If a sender has no loop by acknowledgements.
     DomainError
         If a number is out of range, or p' beyond the largest that the queue's variant lets it have.
 

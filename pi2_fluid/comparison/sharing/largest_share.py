@@ -82,7 +82,7 @@ def largest_l4s_share(
     ScenarioError, QuantityError
         If a sender or the queue is not of its kind, or an argument cannot be read.
     UnsupportedError
-        If a sender has no loop by the ack clock.
+        If a sender has no loop by acknowledgements.
     DomainError
         If a number is out of range, or every Scalable packet marked at such a load.
 
@@ -93,8 +93,8 @@ def largest_l4s_share(
     part of the number, see `Loop.echo` and ``echo_growth`` of `coexistence`.
 
     **A prediction**, of mean windows. Packets under Linux's rules confirm that Scalable traffic
-    destabilises this loop, while the same flows stay calm in one coupled queue. Over paths of 50 ms
-    they begin to swing by themselves between 76 and 82 % (80 % by acknowledgements, 74 % by rates),
+    destabilises this loop, while the same flows settle in one coupled queue. Over paths of 50 ms
+    they begin to oscillate between 76 and 82 % (80 % by acknowledgements, 74 % by rates),
     over 85 ms between 54 and 75 % (62 %, and 31 % by rates), with paths that differ by up to a
     fifth. The documentation's page on coexistence says how that was measured.
 

@@ -71,7 +71,7 @@ class CoupledPi2(CoupledFamily):
         packets are all marked.
     ecn, drop_at
         Whether Classic packets that can be marked are marked instead of dropped, and where packets
-        are judged: for packets only; loops by the ack clock read the latter. Scalable
+        are judged: for packets only; loops by acknowledgements read the latter. Scalable
         packets, of ECT(1) or CE, are always marked.
 
     Raises

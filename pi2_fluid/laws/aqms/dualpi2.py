@@ -93,7 +93,7 @@ class DualPi2(CoupledFamily):
         Whether p' may rise beyond 1/k, where L is full of marks and its packets are dropped, too;
         otherwise p' stays at or below 1/k.
     drop_at : {"dequeue", "enqueue"}
-        Where packets are signalled (packets, and loops by the ack clock, only).
+        Where packets are signalled (packets, and loops by acknowledgements, only).
     min_step_packets : float or str, default 0
         Packets that must wait in L when a packet arrives for L's own marking to apply to it; a
         whole number (packets only).

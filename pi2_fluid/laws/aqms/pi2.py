@@ -33,7 +33,7 @@ class Pi2(PiFamily):
         as that one does, without its limit and in real numbers.
     ecn, drop_at
         Whether packets that can be marked are marked instead of dropped, and where they are
-        judged: for packets only; loops by the ack clock read the latter.
+        judged: for packets only; loops by acknowledgements read the latter.
 
     Raises
     ------

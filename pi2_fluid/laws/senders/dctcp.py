@@ -64,7 +64,7 @@ class Dctcp(Sender):
         0.7 % of the window, and a loss is answered as a mark is, by alpha/2 instead of 1/2. RFC
         8257 has real numbers.
     law : {"rate", "renewal"}
-        Which of the two; packets need none. By the ack clock there is the second alone.
+        Which of the two; packets need none. By acknowledgements there is the second alone.
     segments : {"whole", "real"}
         Of the renewal law: whether windows are whole segments, as in Linux and in packets here.
 

@@ -1,4 +1,4 @@
-"""The loop by the clock of acknowledgements: another plant before the same controller."""
+"""The loop by acknowledgements: another plant before the same controller."""
 
 from pi2_fluid.loop.acks.closed_form import closed_form_ack_margins
 from pi2_fluid.loop.acks.echoes import HARMONICS, find_echoes

@@ -1,4 +1,4 @@
-"""Margins of one class in one queue by the ack clock, of arrays of loops at once.
+"""Margins of one class in one queue by acknowledgements, of arrays of loops at once.
 
 Senders and queue are theta = e^{-s tau} R w there, so that with v = w R the loop is
 

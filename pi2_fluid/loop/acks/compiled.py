@@ -1,4 +1,4 @@
-"""The plant by the ack clock as compiled code takes it: window laws as ratios of polynomials.
+"""The plant by acknowledgements as compiled code takes it: window laws as ratios of polynomials.
 
 With A the growth by the state, c the cut by it, e0 the window among the states and P a reduction,
 a window law is (s - A + P e0 c) x = (g - P e0 k) u. By Cramer's rule e0 x is linear in P above and

@@ -1,4 +1,4 @@
-"""Any Sender that says what an acknowledgement does, and any Aqm -> a loop by the ack clock.
+"""Any Sender that says what an acknowledgement does, and any Aqm -> a loop by acknowledgements.
 
 The laws' `acked` is differentiated where it rests, as `rate` is for the rate clock. The numbers of
 acknowledgements that come per second move with the queue; ``rtt_terms="frozen"`` holds what they
@@ -38,7 +38,7 @@ def linearize_acks(
     rtt_terms: str = "frozen",
     bunch: float = 0.0,
 ) -> AckLoop:
-    """Linearise senders and queue at their operating point, by the clock of acknowledgements.
+    """Linearise senders and queue at their operating point, by acknowledgements.
 
     Parameters
     ----------

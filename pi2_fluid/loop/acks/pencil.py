@@ -1,4 +1,4 @@
-"""The closed loop by the ack clock as a delay system, and its modes on Chebyshev nodes.
+"""The closed loop by acknowledgements as a delay system, and its modes on Chebyshev nodes.
 
 The equations of `pi2_fluid.loop.acks.plant` in time, without a transform: window laws are ordinary
 equations, what is sent an algebraic one with a delay, dA(t) = dA(t - R) - theta(t - b) + R w(t), so

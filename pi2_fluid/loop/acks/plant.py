@@ -1,4 +1,4 @@
-"""Senders and queue by the clock of acknowledgements: from the controller's variable to the delay.
+"""Senders and queue by acknowledgements: from the controller's variable to the delay.
 
 A sender without pacing sends one packet per acknowledgement, and one more for each segment that
 its window grows by. With dA the packets that a class has sent beyond the rest, over its rate y
@@ -136,7 +136,7 @@ class AckClass:
 
 @dataclass(frozen=True)
 class AckLoop(Keeping):
-    """A loop by the ack clock: classes, the queue that rules, its controller.
+    """A loop by acknowledgements: classes, the queue that rules, its controller.
 
     Attributes
     ----------

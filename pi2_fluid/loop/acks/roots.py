@@ -1,4 +1,4 @@
-"""Is a loop by the ack clock stable? Its modes counted on a contour, and found as roots.
+"""Is a loop by acknowledgements stable? Its modes counted on a contour, and found as roots.
 
 In one queue senders and queue have no mode on the right of the axis and none on it that the delay
 shows: Re s >= 0 makes |e| <= 1 and Re 1/(1 - e) >= 1/2, so that the sum of phi/(1 - e) is never 0.
@@ -195,7 +195,7 @@ def _slowest_of_acks(loop: AckLoop) -> FloatArray:
 
 @rightmost_roots.register(AckLoop)
 def _roots_of_acks(loop: AckLoop, update: str, n: int) -> ComplexArray:
-    """The same by the ack clock: eigenvalues of the delay system, polished by Newton's method.
+    """The same by acknowledgements: eigenvalues of the delay system, polished by Newton's method.
 
     Those below its reach: from there on they are without end. Of several classes with exact terms
     those that are counted, of the frozen form.

@@ -1,4 +1,4 @@
-"""The exact loop of a queue that updates every T seconds, by the clock of acknowledgements.
+"""The exact loop of a queue that updates every T seconds, by acknowledgements.
 
 What the rate clock expands at large s, delay by delay, has no such expansion here: 1/(1 - e) is as
 large at one harmonic as at the next. The terms G(s_k)/s_k fall like k^-2 or k^-3, times something
@@ -37,7 +37,7 @@ _BLOCK: Final = 2**16  # complex numbers evaluated at once
 
 @alias_sum.register(AckLoop)
 def alias_sum_of_acks(loop: AckLoop, s: ComplexArray, aliases: int | None) -> ComplexArray:
-    """Return (1/T) sum over k of G(s_k)/s_k by the ack clock."""
+    """Return (1/T) sum over k of G(s_k)/s_k by acknowledgements."""
     sums = compiled_sums_of(loop) if aliases is None else compiled_sums(loop, aliases)
     if sums is None:
         return sum_all(loop, s, aliases)

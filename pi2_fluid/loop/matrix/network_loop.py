@@ -451,7 +451,7 @@ class NetworkLoop(ControlHints):
         self._refuse("step", "use roots(n) for how it settles")
 
     def echo(self, harmonics: int = 1) -> NoReturn:
-        """Refuse: echo modes are those of a dual queue by the ack clock."""
+        """Refuse: echo modes are those of a dual queue by acknowledgements."""
         self._refuse("echo", "build the Loop of the dual queue alone")
 
     def delay_sd(self, bin: object = None, *, by: object = None) -> NoReturn:

@@ -1,4 +1,4 @@
-"""The compiled engine by the clock of acknowledgements: an integrator handed to the kernel."""
+"""The compiled engine by acknowledgements: an integrator handed to the kernel."""
 
 from __future__ import annotations
 

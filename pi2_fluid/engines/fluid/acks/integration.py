@@ -117,7 +117,7 @@ class Fifo:
 
 
 class Integrator:
-    """One trajectory by the clock of acknowledgements, in steps of order 2.
+    """One trajectory by acknowledgements, in steps of order 2.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the fluid by the clock of acknowledgements cannot run, each with its reason."""
+"""What the fluid by acknowledgements cannot run, each with its reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["beyond_packets", "require_clocked"]
 
 
 def require_clocked(scenario: Scenario) -> None:
-    """Refuse laws that have no form by the clock of acknowledgements here."""
+    """Refuse laws that have no form by acknowledgements here."""
     _require_queue(scenario.aqm)
     for flow in scenario.flows:
         _require_sender(flow.sender)

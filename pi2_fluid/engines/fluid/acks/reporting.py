@@ -1,4 +1,4 @@
-"""What a trajectory by the clock of acknowledgements reports, between the nodes of its grid."""
+"""What a trajectory by acknowledgements reports, between the nodes of its grid."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def batch(
     QuantityError, DomainError
         If values are no numbers, of unequal lengths, or out of range.
     UnsupportedError
-        If a law has no fluid form, or none in the engine asked for; by the ack clock.
+        If a law has no fluid form, or none in the engine asked for; by acknowledgements.
 
     Warns
     -----
