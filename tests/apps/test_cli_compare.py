@@ -55,12 +55,12 @@ def test_json_holds_what_compare_returns(small, capsys) -> None:
 
 def test_text_names_what_differs_and_why(small, capsys) -> None:
     shown = printed(capsys, ["compare", small, "--seeds", "2"])
-    assert "median of 2 seeds and their range, 2.4 s to 12 s" in shown
+    assert "median of 2 seeds and their range), 2.4 s to 12 s" in shown
     for word in ("delay_mean", "frequency", "rad/s", "Mbit/s", "ratio"):
         assert word in shown
     assert "outside the range of the seeds of packet by more than 10 %" in shown
     assert "sawteeth under random signals" in shown
-    table = shown.split("\n\n* The fluid")[0]
+    table = shown.split("\n\n* fluid")[0]
     assert max(map(len, table.splitlines()[3:])) <= 80
 
 
@@ -113,7 +113,10 @@ def test_tables_are_written(small, tmp_path, capsys) -> None:
 def test_a_fluid_by_the_ack_clock_says_so(small, capsys) -> None:
     engines = ["--engine", "fluid", "--engine", "fluid:clock=acks"]
     shown = printed(capsys, ["compare", small, *engines])
-    assert "fluid, sampled update, and fluid(clock='acks'), sampled update, by the ack" in shown
+    assert (
+        "fluid (sampled update) and fluid(clock='acks') (sampled update, by acknowledgements)"
+        in shown
+    )
 
 
 @pytest.mark.slow
@@ -121,9 +124,9 @@ def test_more_than_two_engines_have_lines_of_their_own(small, tmp_path, capsys) 
     path = tmp_path / "x.png"
     engines = ["--engine", "fluid", "--engine", "fluid:linear", "--engine", "packet:seeds=3+5"]
     shown = printed(capsys, ["compare", small, *engines, "--plot", str(path)])
-    assert "fluid(linear=True), sampled update, and packet, median of 2 seeds, 2.4 s" in shown
-    assert "The range of fluid(linear=True) is outside that of fluid by more than 10 %" in shown
-    assert "The fluid is outside the range of the seeds of packet by more than 10 %" in shown
+    assert "fluid(linear=True) (sampled update) and packet (median of 2 seeds), 2.4 s" in shown
+    assert "The ranges of fluid(linear=True) and of fluid are more than 10 % apart" in shown
+    assert "fluid is outside the range of the seeds of packet by more than 10 %" in shown
     assert max(map(len, shown.split("\n\n*")[0].splitlines()[3:])) <= 80
     assert path.read_bytes().startswith(b"\x89PNG")
 

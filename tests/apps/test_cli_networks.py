@@ -148,7 +148,7 @@ def test_compare_of_many_links_shows_what_differs(scenario, capsys, monkeypatch)
     apart = [one["name"] for one in found["disagreement"]]
     shown = printed(capsys, ["compare", scenario, *SHORT])
     every = len(found["engines"]["fluid"]["value"])
-    assert f"Of {every} numbers of 3 links {every - len(apart)} agree within 10 %" in shown
+    assert f"{every - len(apart)} of {every} numbers of 3 links agree within 10 %" in shown
     for name in found["engines"]["fluid"]["value"]:
         row = any(line.startswith(f"{name} ") for line in shown.splitlines())
         assert row == (name in apart)

@@ -145,7 +145,7 @@ def _print_text(
     begin, end = table.attrs["after"], table.attrs["until"]
     unfinished = ", interrupted" if comparison.interrupted else ""
     ways = [_way(run, two=len(comparison.runs) <= _TWO) for run in comparison.runs]
-    said = f"{', '.join(ways[:-1])}, and {ways[-1]}" if len(ways) > 1 else ways[0]
+    said = f"{', '.join(ways[:-1])} and {ways[-1]}" if len(ways) > 1 else ways[0]
     # What is no table is echoed, so that it is not broken into lines where nobody looks at them.
     typer.echo(f"{title}\n{said}{unfinished}, {begin:.4g} s to {end:.4g} s\n")
     _print_rows(comparison, table)
@@ -157,7 +157,7 @@ def _print_text(
             if row["disagreement"]:
                 why.setdefault(str(row["why"].item()), []).append(str(name))
         if why:
-            typer.echo(f"\n* {_beside(first, run)} by more than 10 %:")
+            typer.echo(f"\n* {_beside(first, run)}:")
         for sentence, names in why.items():
             typer.echo(f"\n{', '.join(names)}:\n  {sentence}.")
     if files:
@@ -171,8 +171,8 @@ def _print_rows(comparison: Comparison, table: xarray.Dataset) -> None:
         apart = table["disagreement"].any("engine")
         links = len(comparison.scenario.node_names)
         typer.echo(
-            f"Of {apart.size} numbers of {links} links {apart.size - int(apart.sum())} agree within"
-            " 10 %; the others:\n"
+            f"{apart.size - int(apart.sum())} of {apart.size} numbers of {links} links agree within"
+            " 10 %. The others:\n"
         )
         table = table.isel(name=apart.to_numpy())
     make_console().print(_grid(comparison, table))
@@ -182,17 +182,18 @@ def _way(run: Run, *, two: bool) -> str:
     """Say how an engine ran the scenario."""
     if "seed" not in run.result.dims:
         told = run.result.attrs
-        update = f", {told['update']} update" if "update" in told else ""
-        return f"{run.label}{update}" + ", by the ack clock" * (told.get("clock") == "acks")
+        how = [f"{told['update']} update"] if "update" in told else []
+        how += ["by acknowledgements"] if told.get("clock") == "acks" else []
+        return f"{run.label} ({', '.join(how)})" if how else run.label
     n = run.result.sizes["seed"]
     seeds = "1 seed" if n == 1 else f"median of {n} seeds" + " and their range" * two
-    return f"{run.label}, {seeds}"
+    return f"{run.label} ({seeds})"
 
 
 def _beside(first: Run, run: Run) -> str:
     if "seed" in run.result.dims and "seed" not in first.result.dims:
-        return f"The {first.label} is outside the range of the seeds of {run.label}"
-    return f"The range of {run.label} is outside that of {first.label}"
+        return f"{first.label} is outside the range of the seeds of {run.label} by more than 10 %"
+    return f"The ranges of {run.label} and of {first.label} are more than 10 % apart"
 
 
 def _grid(comparison: Comparison, table: xarray.Dataset) -> Table:

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["UNKNOWN", "UNLISTED", "Facts", "FlowFacts", "gather_facts", "name_causes"]
 
 #: What is said where no cause of the list holds.
-UNKNOWN: Final = "none of the known causes holds here: look closer"
+UNKNOWN: Final = "no cause that we know of holds here: look closer"
 #: What is said of two fluids.
-UNLISTED: Final = "causes are known where one engine at least simulates packets"
+UNLISTED: Final = "causes are known only where an engine simulates packets"
 
 _MOST: Final = 2  # causes named for one number
 _CLAMPED: Final = 0.02  # of the time
@@ -268,8 +268,8 @@ def _overload(facts: Facts) -> str:
     if facts.unresponsive < 1.0:
         return ""
     return (
-        f"traffic that ignores signals offers {facts.unresponsive:.3g} times the capacity: what is"
-        " left for the others is a small difference of large numbers"
+        f"traffic that ignores signals offers {facts.unresponsive:.3g} times the capacity, so the"
+        " little that it leaves for the others is uncertain"
     )
 
 
@@ -278,8 +278,8 @@ def _clamp(facts: Facts) -> str:
     if max(fluid, packets) < _CLAMPED:
         return ""
     return (
-        f"the controller is at 0 or at its limit for {100 * fluid:.0f} % of the time in the fluid"
-        f" and {100 * packets:.0f} % in packets: it does not control then"
+        "the controller is at 0 or at its limit, and does not control, for"
+        f" {100 * fluid:.0f} % of the time in the fluid and {100 * packets:.0f} % in packets"
     )
 
 
@@ -289,8 +289,8 @@ def _timeouts(facts: Facts) -> str:
         return ""
     flow = min(small, key=lambda one: one.window)
     return (
-        f"{flow.name} has windows of {flow.window:.2g} segments: below about 4 TCP is ruled by"
-        " timeouts, which the fluid does not know"
+        f"{flow.name} has windows of {flow.window:.2g} segments: below about 4, timeouts rule TCP,"
+        " and the fluid has none"
     )
 
 
@@ -298,7 +298,7 @@ def _lattice(facts: Facts) -> str:
     if facts.slot < facts.step:
         return ""
     return (
-        f"one packet takes {1e3 * facts.slot:.3g} ms of the link, no less than the step of"
+        f"one packet takes {1e3 * facts.slot:.3g} ms of the link, and the step is"
         f" {1e3 * facts.step:.3g} ms: every L4S packet that waits for another is marked"
     )
 
@@ -308,7 +308,7 @@ def _integers(facts: Facts) -> str:
         if _stuck(flow):
             return (
                 f"{flow.name} has {flow.window:.3g} segments where its law has {flow.law:.3g}:"
-                " Linux's integers set DCTCP's alpha to 0 below 1/64, and it hardly falls then"
+                " Linux's integers set DCTCP's alpha to 0 below 1/64, and the window hardly falls"
             )
     return ""
 
@@ -317,8 +317,8 @@ def _averages(facts: Facts) -> str:
     for flow in facts.flows:
         if flow.averaged:
             return (
-                f"the averaged law of {flow.name} reduces in every round trip, while packets pause"
-                ' after a reduction: Dctcp(law="renewal") knows that'
+                f"the averaged law of {flow.name} reduces the window in every round trip; packets"
+                ' pause after a reduction, and so does Dctcp(law="renewal")'
             )
     return ""
 
@@ -347,7 +347,7 @@ def _guesses(facts: Facts) -> str:
         return ""
     flow = max(off, key=lambda one: one.unsent)
     return (
-        f"{flow.name} guesses its price from few marks, and its window with it: it sends"
+        f"{flow.name} guesses its price from few marks, and sends"
         f" {100 * flow.unsent:.0f} % less than its mean window in a round trip"
     )
 
@@ -360,15 +360,15 @@ def _moved(facts: Facts) -> str:
 def _wander(facts: Facts) -> str:
     if facts.damping > _CYCLE:
         return ""
-    return "the fluid's cycle repeats itself exactly, while chance shifts the phase of packets'"
+    return "the fluid's cycle repeats exactly; in packets chance shifts its phase"
 
 
 def _spacing(facts: Facts) -> str:
     if facts.spare < _SPARE:
         return ""
     return (
-        "PIE spaces its drops and exempts short queues, so that it needs"
-        f" p = {facts.spare:.2f} times what it drops"
+        "PIE spaces its drops and spares short queues, so its p is"
+        f" {facts.spare:.2f} times what it drops"
     )
 
 
@@ -376,23 +376,20 @@ def _upstream(facts: Facts) -> str:
     if facts.lost < _LOST:
         return ""
     return (
-        f"links before this one drop {100 * facts.lost:.1f} % of what would arrive, which the fluid"
-        " carries on"
+        f"links before this one drop {100 * facts.lost:.1f} % of what would arrive; the fluid"
+        " carries it on"
     )
 
 
 def _way_back(facts: Facts) -> str:
     if facts.acks >= _ACKS:
-        return (
-            f"acknowledgements take {100 * facts.acks:.1f} % of the link, of which the fluid knows"
-            " nothing"
-        )
+        return f"acknowledgements take {100 * facts.acks:.1f} % of the link, and the fluid has none"
     slow = max(facts.flows, key=lambda flow: flow.waits, default=None)
     if slow is None or slow.waits < _WAIT:
         return ""
     return (
         f"acknowledgements of {slow.name} spend {100 * slow.waits:.0f} % of its round-trip time in"
-        " queues, of which the fluid knows nothing"
+        " queues, and do not in the fluid"
     )
 
 
@@ -400,8 +397,8 @@ def _slow_start(facts: Facts) -> str:
     if not facts.late_starts:
         return ""
     return (
-        "flows start within the stretch: all of a class leave slow start together in the fluid, one"
-        " by one in packets"
+        "flows start within the stretch: a class leaves slow start together in the fluid, flow by"
+        " flow in packets"
     )
 
 
@@ -414,8 +411,8 @@ def _sawtooth(facts: Facts) -> str:
     if share < _SAWTOOTH:
         return ""
     return (
-        f"few flows for such a queue: half a window of {flow.name} is {100 * share:.0f} % of the"
-        " mean backlog, so that each sawtooth shows"
+        f"few flows: half a window of {flow.name} is {100 * share:.0f} % of the mean backlog, so"
+        " each sawtooth shows"
     )
 
 
@@ -423,7 +420,7 @@ def _chance(facts: Facts) -> str:
     fluid, packets = facts.spread
     if fluid >= _QUIET * packets:
         return ""
-    return "the fluid comes to rest, while chance in arrivals and signals keeps packets moving"
+    return "the fluid settles, and chance in arrivals and signals keeps packets moving"
 
 
 _DELAYS: Final = ("delay_mean", "queue_delay_mean")

@@ -190,7 +190,7 @@ class Fluid(Engine):
     def way(self, result: xarray.Dataset) -> str:
         """Return how the queue updated, and whether the laws were linearised."""
         linear = ", linearised" if result.attrs["linear"] else ""
-        clock = ", by the ack clock" if result.attrs.get("clock") == "acks" else ""
+        clock = ", by acknowledgements" if result.attrs.get("clock") == "acks" else ""
         return f"as a fluid, {result.attrs['update']} update{linear}{clock}"
 
     def remarks(self, result: xarray.Dataset) -> dict[str, Any]:
