@@ -10,6 +10,7 @@ import functools
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,10 +25,12 @@ LONGEST_SUMMARY = 65
 LONGEST_SENTENCE = 30
 #: Words that stand for a thing that the table of CONTRIBUTING.md calls otherwise.
 OTHER_WORDS = re.compile(
-    r"\b(swings?|swinging|swung|rings|ringing|hunts|hunting|calms?|calmly|(?:come|came)s? to rest"
+    r"\b(swings?|swinging|swung|ringing|hunts|hunting|calms?|calmly|(?:come|came)s? to rest"
     r"|coming to rest)\b",
     re.IGNORECASE,
 )
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 COMMANDS = dict(pair for one in declared([]) for pair in one.each())
 PANELS = {value for name, value in vars(declaring).items() if name.isupper()}
@@ -115,3 +118,11 @@ def test_exit_codes_are_explained_in_short_sentences() -> None:
     for means, more in codes.MEANINGS.values():
         assert len(means.split()) <= 5
         assert all(len(one.split()) <= LONGEST_SENTENCE for one in sentences(more))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_have_one_word_for_a_thing(page: Path) -> None:
+    """But for names in code, and the list of words that are not to be used."""
+    text = re.sub(r"`[^`\n]*`|\((?:not|no more) [^)]*\)", "", page.read_text(encoding="utf-8"))
+    found = [line for line in text.splitlines() if OTHER_WORDS.search(line)]
+    assert not found, found

@@ -49,6 +49,9 @@ def asked_by(shell: str, line: str, monkeypatch, capsys) -> str:
         ("pi2-fluid claims --paper t", ["thesis"]),
         ("pi2-fluid traffic ", list(pf.traffic_names())),
         ("pi2-fluid tune --traffic ho", ["home"]),
+        ("pi2-fluid margins --aqm linux_", ["linux_pie", "linux_dualpi2"]),
+        ("pi2-fluid tune --aqm fq", ["fq_pie"]),
+        ("pi2-fluid check - --sender re", ["reno"]),
         ("pi2-fluid simulate mine.t", []),  # files are the shell's own
         ("pi2-fluid simulate - --plot ", []),
     ],

@@ -56,7 +56,11 @@ def check(
     ] = None,
     sender: Annotated[
         str,
-        option("NAMES", f"Senders, with commas: {', '.join(NAMES)}."),
+        option(
+            "NAMES",
+            f"Senders, with commas: {', '.join(NAMES)}.",
+            complete=completing.one_of(*NAMES),
+        ),
     ] = "reno",
     rate: Annotated[
         str | None,

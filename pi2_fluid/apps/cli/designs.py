@@ -18,7 +18,7 @@ from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, print_json
 from pi2_fluid.apps.cli.parameters import declared
 from pi2_fluid.apps.cli.pasting import line_of, why_no_line
-from pi2_fluid.apps.cli.queues import NAMES_IN_HELP, read_aqm
+from pi2_fluid.apps.cli.queues import NAMES_IN_HELP, PRESET_NAMES, read_aqm
 from pi2_fluid.apps.cli.recommended import recommend_at_shell
 from pi2_fluid.apps.cli.senders import NAMES, read_flows, read_senders
 from pi2_fluid.apps.cli.wording import for_shell, in_words_of_shell
@@ -137,7 +137,12 @@ def tune(
     ] = None,
     sender: Annotated[
         str,
-        option("NAMES", f"Who sends, with commas: {', '.join(NAMES)}.", "Region"),
+        option(
+            "NAMES",
+            f"Who sends, with commas: {', '.join(NAMES)}.",
+            "Region",
+            complete=completing.one_of(*NAMES),
+        ),
     ] = "reno",
     rate: Annotated[
         str | None,
@@ -168,9 +173,10 @@ def tune(
         str | None,
         option(
             "NAME",
-            f"Which queue: {', '.join(DESIGNED)}; {NAMES_IN_HELP}, whose target and T stay. Default"
+            f"Which queue: {', '.join(DESIGNED)}. {NAMES_IN_HELP}; its target and T stay. Default"
             " pi2; with traffic dualpi2, or the scenarios' own.",
             "Queue",
+            complete=completing.one_of(*DESIGNED, *PRESET_NAMES),
         ),
     ] = None,
     k: Annotated[

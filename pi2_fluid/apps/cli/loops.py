@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from pi2_fluid.apps.cli import completing
 from pi2_fluid.apps.cli.declaring import JUDGE, Command
 from pi2_fluid.apps.cli.margin_tables import BothClocks, find_margins, print_margins
 from pi2_fluid.apps.cli.network_margins import margins_of_network
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json
 from pi2_fluid.apps.cli.parameters import USUAL, declared, kinds_with
-from pi2_fluid.apps.cli.queues import NAMES_IN_HELP, read_aqm
+from pi2_fluid.apps.cli.queues import NAMES_IN_HELP, PRESET_NAMES, read_aqm
 from pi2_fluid.apps.cli.requiring import Require, code_of, read_required, to_dict
 from pi2_fluid.apps.cli.wording import in_words_of_shell
 from pi2_fluid.errors import QuantityError
@@ -74,7 +75,12 @@ def margins(
     ] = None,
     sender: Annotated[
         str,
-        option("NAME", "Who sends: " + ", ".join(_SENDERS) + ".", "Flows and link"),
+        option(
+            "NAME",
+            f"Who sends: {', '.join(_SENDERS)}.",
+            "Flows and link",
+            complete=completing.one_of(*_SENDERS),
+        ),
     ] = "reno",
     rtt: Annotated[
         str | None,
@@ -102,7 +108,12 @@ def margins(
     ] = None,
     aqm: Annotated[
         str,
-        option("NAME", f"Which queue: {', '.join(_AQMS)}; {NAMES_IN_HELP}.", "Queue"),
+        option(
+            "NAME",
+            f"Which queue: {', '.join(_AQMS)}. {NAMES_IN_HELP}.",
+            "Queue",
+            complete=completing.one_of(*_AQMS, *PRESET_NAMES),
+        ),
     ] = USUAL,
     alpha: Annotated[
         str | None,

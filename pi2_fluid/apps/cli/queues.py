@@ -19,13 +19,14 @@ from pi2_fluid.laws.registry import (
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
 
-__all__ = ["NAMES_IN_HELP", "read_aqm", "split_name"]
+__all__ = ["NAMES_IN_HELP", "PRESET_NAMES", "read_aqm", "split_name"]
 
 _WITH_LOOP: Final = queues_with("loop")
-_PRESETS: Final = tuple(name for name in _WITH_LOOP if name in PRESETS)
+#: Presets that have a loop.
+PRESET_NAMES: Final = tuple(name for name in _WITH_LOOP if name in PRESETS)
 #: What help says of the presets that `read_aqm` takes beside kinds.
 NAMES_IN_HELP: Final = (
-    f"or a preset, with the numbers of a paper, an RFC or Linux: {', '.join(_PRESETS)}"
+    f"Or a preset, with the numbers of a paper, an RFC or Linux: {', '.join(PRESET_NAMES)}"
     ":max_rtt=100ms"
 )
 
