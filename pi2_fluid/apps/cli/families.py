@@ -152,9 +152,9 @@ def _show(family: Traffic, console: Console) -> None:
         grid.add_row(*_row(cell))
     console.print(grid)
     console.print(
-        "\nlong: how many long flows are there at once; their RTT in ms, without queue; their"
-        " window in segments, at the target. short: classes of short flows. events: when, in s;"
-        " after those with a minus less is offered.\n"
+        "\nlong: how many long flows there are at once; RTT: theirs in ms, without queue; window:"
+        " theirs in segments, at the target. short: classes of short flows. events: when traffic or"
+        " link change, in s; a minus: less is offered from then on.\n"
     )
     for cell in family.cells:
         said = [" ".join(word.split()) for word in (cell.why, cell.source) if word]

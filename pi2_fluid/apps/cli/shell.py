@@ -258,6 +258,7 @@ def _explaining_json(command: Command) -> Callable[..., None]:
             for key, text in command.json.items():
                 grid.add_row(key, text)
             make_console().print(grid)
+            typer.echo('\nNumbers are in SI units; infinite ones are the text "inf".')
             raise typer.Exit
 
     @functools.wraps(command.run)
