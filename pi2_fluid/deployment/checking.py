@@ -25,6 +25,7 @@ from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
 from pi2_fluid.tc.observing import Reading, Series, observe, series_of
 from pi2_fluid.tc.parsing import nothing_of_ours, require_hz
+from pi2_fluid.tc.qdisc import of_law
 from pi2_fluid.units import LONG_PATH, validate_choice, validate_number
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ _UNNAMED: Final = (
 
 @renamed(mode="update")
 def check(
-    text: str,
+    text: str | PiFamily,
     *,
     rtt: Quantity | None = None,
     max_base_rtt: Quantity | None = None,
@@ -71,12 +72,13 @@ def check(
 
     Parameters
     ----------
-    text : str
+    text : str or PiFamily
         The output of ``tc qdisc show``, see `qdisc.parse`; with ``-s`` it says more. Lines such as
         ``tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms`` are judged as if they ran. Also of
         FreeBSD's ``ipfw sched show``, ``queue show`` or ``pipe show``, and of lines for ipfw and
         dnctl: the queues with PIE and FQ_PIE, at the rates of their links. Also files of
-        systemd-networkd and of OpenWrt's SQM, as what they make.
+        systemd-networkd and of OpenWrt's SQM, as what they make. Or a queue itself, which is judged
+        as such, without what a kernel rounds: ``pf.presets.docsis_pie()``.
     rtt : float or str, optional
         The largest round-trip time, the target delay of the queue included (s). By
         default 100 ms.
@@ -155,15 +157,22 @@ def check(
     >>> pf.check("tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms")[0].verdict
     'stable'
     """
-    if not isinstance(text, str):
-        raise QuantityError(
-            f"text = {show_value(text)} is no text: give the output of `tc qdisc show`."
-        )
     long_flows = LongFlows(rate=rate, flows=flows, max_window=max_window)
     question = _read_question(rtt, max_base_rtt, min_rtt, senders, long_flows, update)
     if hz is not None:
         require_hz(hz)
     generation = None if kernel is None else generation_of(kernel)
+    if isinstance(text, PiFamily):
+        if network is not None:
+            raise QuantityError(
+                f"network is given beside {type(text).__name__}, which is on no device: leave it"
+                " out, or give a scenario's network to Loop."
+            )
+        return Checked([decide([of_law(text)], question)], [])
+    if not isinstance(text, str):
+        raise QuantityError(
+            f"text = {show_value(text)} is no text: give the output of `tc qdisc show`."
+        )
     reading = observe(text)
     series = series_of(reading)
     blocks = [each.last for each in series]

@@ -104,6 +104,7 @@ def find_remedy(
     try:
         search = _whole_steps if isinstance(qdisc.aqm, Pie) else _tuned
         search = fine_steps if qdisc.of_freebsd else search
+        search = _free if qdisc.is_law else search
         law, asked, worst = search(qdisc, region, update)
     except (DomainError, SolverError, UnsupportedError) as error:
         return Remedy(text=str(error))
@@ -114,6 +115,9 @@ def find_remedy(
     if not is_enough(worst.margins, acks):
         return Remedy(text=_too_coarse(qdisc, least_of(worst.margins, acks)))
     text = f"gains that leave {wanted()} everywhere."
+    if qdisc.is_law:  # of which there is no line
+        gains = f"alpha {float(law.alpha):.4g} Hz and beta {float(law.beta):.4g} Hz"
+        text = f"{gains} leave {wanted()} everywhere."
     return Remedy(text=text, asked=asked, aqm=law, margins=worst.margins, ack_margins=acks)
 
 
@@ -128,7 +132,7 @@ def on_device(remedy: Remedy, qdisc: Qdisc) -> Remedy:
     A kernel's default queue, of handle 0, is none that tc can change: tc makes one in its place, at
     the root or below a queue with a handle; below one without a handle, as ":3", it cannot.
     """
-    if remedy.asked is None or qdisc.of_freebsd:
+    if remedy.asked is None or qdisc.of_freebsd or qdisc.is_law:
         return remedy
     # Both come from the text, and go into a line for a shell.
     parent, dev = shlex.quote(qdisc.parent or "root"), shlex.quote(qdisc.dev or "DEV")
@@ -189,6 +193,20 @@ def _tuned(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamil
     )
     running = install(law, qdisc.kind, hz=qdisc.hz).aqm
     return running, law, worst_margins(region, running, update)
+
+
+def _free(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamily, Worst]:
+    """The same for a law as such, at its own update interval: no kernel rounds it."""
+    law = find_law(
+        region,
+        qdisc.aqm,
+        ENOUGH,
+        update,
+        target=float(qdisc.aqm.target),
+        update_interval=float(qdisc.aqm.update_interval),
+        in_steps=False,
+    )
+    return law, law, worst_margins(region, law, update)
 
 
 def _whole_steps(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamily, Worst]:

@@ -15,6 +15,7 @@ from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.clocks import EDGE_DB, Least, least_of, said
 from pi2_fluid.design.design import WorstCase
 from pi2_fluid.design.region import Region
+from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.tc import Qdisc
@@ -212,7 +213,8 @@ class Verdict:
         model = _OF_A_MODEL.format(_MODELS[self.margins.update])
         clocks = self._why_no_acks or _CLOCKS
         kind, cubic = self.qdisc.kind, caveat([self.worst.sender])
-        table = "" if kind == "dualpi2" or self.long_flows.bounds else _TABLE_ENDS
+        ends = isinstance(self.qdisc.aqm, Pie) and not self.long_flows.bounds
+        table = _TABLE_ENDS if ends else ""
         rate = self.long_flows.rate
         load = "" if rate is None else _SHARED.format(self._rate_of or "the one given")
         said = (model, clocks, load, _NOTES.get(kind, ""), table, *self._notes, cubic)

@@ -72,7 +72,7 @@ class Task:
 
 def find_law(
     region: Region,
-    aqm: str,
+    aqm: str | PiFamily,
     asked: Asked,
     update: str,
     *,

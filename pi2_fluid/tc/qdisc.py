@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.kernel.units import told_to_tc
 from pi2_fluid.tc import kernel
 from pi2_fluid.tc.generations import NEWEST, Generation
 from pi2_fluid.tc.options import LAWS, OPTIONS, Number, in_si
 
-__all__ = ["Qdisc", "build", "law_of"]
+__all__ = ["Qdisc", "build", "law_of", "of_law"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +22,9 @@ class Qdisc:
 
     Parameters
     ----------
-    kind : {"pie", "fq_pie", "dualpi2", "PIE", "FQ_PIE"}
-        What tc calls it; of the last two FreeBSD's ipfw, whose words `asked` then has. In fq_pie
+    kind : {"pie", "fq_pie", "dualpi2", "PIE", "FQ_PIE"}, or a class
+        What tc calls it; of the last two FreeBSD's ipfw, whose words `asked` then has; of a law as
+        such, which no kernel runs, the name of its class. In fq_pie
         each flow has a queue with the law of its own.
     handle, dev, parent : str, optional
         As tc prints them; `parent` is "root" or a class. None where they are not printed.
@@ -63,7 +65,7 @@ class Qdisc:
     namespace: str | None = None
     asked: dict[str, Any]
     shown: dict[str, Any]
-    aqm: Pie | DualPi2
+    aqm: PiFamily
     rounding: dict[str, float]
     statistics: dict[str, Any] | None = None
     hz: int = 1000
@@ -78,7 +80,33 @@ class Qdisc:
     @property
     def of_freebsd(self) -> bool:
         """Whether it is of dummynet, and no queue of Linux."""
-        return self.kind not in OPTIONS
+        return self.kind not in OPTIONS and self.kind.isupper()
+
+    @property
+    def is_law(self) -> bool:
+        """Whether it is a law as such, of no kernel: its kind is the name of the class."""
+        return self.kind == type(self.aqm).__name__
+
+
+def of_law(aqm: PiFamily) -> Qdisc:
+    """Return a law as such, which no kernel rounds.
+
+    Examples
+    --------
+    >>> from pi2_fluid.laws.presets import docsis_pie
+    >>> queue = of_law(docsis_pie())
+    >>> queue.kind, queue.asked["alpha"], queue.rounding["alpha"]
+    ('Pie', 0.25, 0.0)
+    """
+    asked = {word: float(getattr(aqm, told.name)) for word, told in told_to_tc(PiFamily).items()}
+    rounding = dict.fromkeys(("alpha", "beta", "T"), 0.0)
+    return Qdisc(
+        kind=type(aqm).__name__,
+        asked=asked,
+        shown=asked,
+        aqm=aqm,
+        rounding=rounding,
+    )
 
 
 def build(

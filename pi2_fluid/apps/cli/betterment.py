@@ -57,6 +57,8 @@ def find_better(verdicts: Sequence[Verdict], traffic: Traffic) -> list[Bettered]
 
 def _why_not(one: Verdict) -> str | None:
     queue = one.qdisc
+    if queue.is_law:
+        return "no kernel runs it under this name: ask tune, with --traffic and --aqm."
     if queue.kind not in _ONE_QUEUE:
         return f"in {queue.kind} each flow has a queue of its own, which no cell of traffic has."
     if one.cases:

@@ -212,6 +212,8 @@ def name_of(one: Verdict) -> str:
     where = "root" if queue.parent in (None, "root") else f"parent {queue.parent}"
     if queue.of_freebsd:
         return _printable(queue.name)
+    if queue.is_law:
+        return _printable(queue.handle or queue.kind)
     dev = "" if queue.dev is None else f"dev {queue.dev} "
     dev += "" if queue.namespace is None else f"in {queue.namespace} "
     if queue.proposed:

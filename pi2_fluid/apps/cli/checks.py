@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from pi2_fluid.apps.cli.declaring import JUDGE, Command
 from pi2_fluid.apps.cli.families import load_traffic
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, print_json, tell
+from pi2_fluid.apps.cli.queues import PRESET_NAMES, PRESETS_IN_HELP, read_aqm
 from pi2_fluid.apps.cli.reading import read_shown
 from pi2_fluid.apps.cli.requiring import Require, code_of, read_required, said_of_required
 from pi2_fluid.apps.cli.requiring import to_dict as required_to_dict
@@ -40,6 +42,15 @@ def check(
             ' "tc qdisc replace ..." before they run, and FreeBSD\'s "ipfw sched show" or lines for'
             " ipfw. Also files of networkd and of OpenWrt's SQM, and sessions, scripts and logs"
             " with any of these.",
+        ),
+    ] = None,
+    aqm: Annotated[
+        str | None,
+        option(
+            "NAME",
+            f"Instead of text: a queue by its name, without the rounding of a kernel:"
+            f" {PRESETS_IN_HELP}.",
+            complete=completing.one_of(*PRESET_NAMES),
         ),
     ] = None,
     rtt: Annotated[
@@ -120,15 +131,18 @@ def check(
     as_json: JsonFlag = False,
 ) -> None:
     """Say whether the queues that tc shows are stable, and what helps."""
-    if text is None:
+    if (text is None) == (aqm is None):
         raise QuantityError(
             "the queues are missing: give what `tc qdisc show` prints, a file with it, or - for"
-            " standard input."
+            " standard input; or the name of one queue, as --aqm docsis_pie."
+            if text is None
+            else f"--aqm {aqm} is given beside queues as text: leave one of them out."
         )
     who = read_senders(sender)
     if hz is not None and not (hz.isascii() and hz.isdigit() and len(hz) <= len("1000")):
         raise QuantityError(f"--hz {show_value(hz)} is no whole number: give the kernel's, as 250.")
-    required, shown = read_required(require), read_shown(text)
+    required = read_required(require)
+    shown: Any = read_aqm(aqm, {}) if aqm is not None else read_shown(str(text))
     family = None if traffic is None else load_traffic(traffic, rate)
 
     from pi2_fluid.deployment.checking import check as judge
@@ -148,6 +162,8 @@ def check(
         kernel=kernel,
         network=None if network is None else find_network(network),
     )
+    if aqm is not None:
+        found[:] = [replace(one, qdisc=replace(one.qdisc, handle=aqm)) for one in found]
     if any(not is_enough(one.margins, one.ack_margins) and not one.cases for one in found):
         tell("looking for gains with more margin")
     if not as_json:

@@ -19,15 +19,15 @@ from pi2_fluid.laws.registry import (
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
 
-__all__ = ["NAMES_IN_HELP", "PRESET_NAMES", "read_aqm", "split_name"]
+__all__ = ["NAMES_IN_HELP", "PRESETS_IN_HELP", "PRESET_NAMES", "read_aqm", "split_name"]
 
 _WITH_LOOP: Final = queues_with("loop")
 #: Presets that have a loop.
 PRESET_NAMES: Final = tuple(name for name in _WITH_LOOP if name in PRESETS)
-#: What help says of the presets that `read_aqm` takes beside kinds.
+#: What help calls the presets that `read_aqm` takes, and what it says of them beside kinds.
+PRESETS_IN_HELP: Final = f"{', '.join(PRESET_NAMES)}:max_rtt=100ms"
 NAMES_IN_HELP: Final = (
-    f"Or a preset, with the numbers of a paper, an RFC or Linux: {', '.join(PRESET_NAMES)}"
-    ":max_rtt=100ms"
+    f"Or a preset, with the numbers of a paper, an RFC or Linux: {PRESETS_IN_HELP}"
 )
 
 

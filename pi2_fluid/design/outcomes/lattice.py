@@ -133,6 +133,6 @@ def read_kind(aqm: object, k: object, hz: int | None) -> Kind:
     assert hz is not None
     law = queue.law
     if not queue.own:
-        made = build(queue.tc, defaults(queue.tc, _MTU), hz).aqm
-        law = made if k is None else replace(made, k=law.k)  # type: ignore[attr-defined]
+        made: Any = build(queue.tc, defaults(queue.tc, _MTU), hz).aqm
+        law = made if k is None else replace(made, k=queue.law.k)  # type: ignore[attr-defined]
     return Kind(law, queue.tc, hz)
