@@ -465,3 +465,14 @@ def test_a_shell_reads_one_command(line):
     pasted = in_shell(line)
     assert pasted.replace(" \\\n    ", " ") == line
     assert all(len(part) <= 80 for part in pasted.splitlines())
+
+
+@pytest.mark.slow
+def test_a_preset_is_designed_with_its_own_target_and_interval() -> None:
+    """And a rule of a largest round-trip time is made for that of the design."""
+    design = pf.tune("100ms", aqm="docsis_pie")
+    own = dataclasses.replace(pf.presets.docsis_pie(), alpha=design.alpha, beta=design.beta)
+    assert design.aqm == own
+    assert design.least.gain_margin_db >= 5.99
+    rule = pf.tune("60ms", aqm="tc_max_rtt")
+    assert rule.update_interval == rule.target == pytest.approx(0.01)
