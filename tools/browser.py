@@ -1,8 +1,9 @@
 """Look at the explorer in a real browser: make browser.
 
 Serves notebooks/04_tune.ipynb with Voila, opens it in the machine's Chromium, moves the sliders of
-alpha and of the number of flows, and demands that picture and margins follow. Screenshots of
-before and after, and of the whole page, go to build/browser/.
+alpha and of the number of flows, and demands that picture and margins follow; then that a phone's
+screen shows all of it. Screenshots of before and after, of the whole page and of the phone go to
+build/browser/.
 """
 
 from __future__ import annotations
@@ -50,6 +51,20 @@ READ_PICTURE = """async selector => {
 READ_STATE = """([picture, margins]) => [
     document.querySelector(picture).src, document.querySelector(margins).innerText
 ]"""
+PHONE = {"width": 390, "height": 1800}  # as wide as a phone, as high as to see all at once
+# What of the explorer a narrow screen does not show; nothing, if all is well.
+CUT_OFF = """([picture, width]) => {
+    const boxes = [...document.querySelectorAll(picture)].map(one => one.getBoundingClientRect());
+    const beside = boxes.some((box, k) => k > 0 && box.top < boxes[k - 1].bottom - 1);
+    if (beside) return "pictures lie side by side";
+    if (boxes.some(box => box.right > width + 1)) return "a picture is wider than the screen";
+    const values = [...document.querySelectorAll("[class*=pi2-] .widget-readout")];
+    const seen = values.filter(one => {
+        const box = one.getBoundingClientRect();
+        return box.width > 20 && box.right <= width + 1;
+    });
+    return seen.length === values.length && seen.length > 3 ? "" : "values of sliders are cut off";
+}"""
 BOTH_NEW = """([picture, margins, source, text]) => {
     const image = document.querySelector(picture);
     return image.src !== source && image.complete && image.naturalWidth > 0
@@ -102,6 +117,13 @@ def check(page: Any) -> int:
         )
     explorer.screenshot(path=OUT / "after.png")
     page.screenshot(path=OUT / "page.png", full_page=True)
+    page.set_viewport_size(PHONE)
+    page.wait_for_timeout(1000)
+    explorer.screenshot(path=OUT / "phone.png")
+    if cut_off := page.evaluate(CUT_OFF, [PICTURE, PHONE["width"]]):
+        print(f"on a screen of {PHONE['width']} pixels: {cut_off}.", file=sys.stderr)
+        return 1
+    print(f"phone       three pictures one below the other, {PHONE['width']} pixels wide")
     print(f"screenshots in {OUT.relative_to(ROOT)}/")
     return 0
 

@@ -84,16 +84,25 @@ def _lasting(output: Any, client: NotebookClient) -> Any:
 
 
 def _picture_of(model: str, client: NotebookClient) -> str:
-    """Return the picture that a widget shows, or a part of it."""
+    """Return the pictures that a widget shows, side by side as on a wide screen."""
+    parts = [_image(png).convert("RGB") for png in _pictures_in(model, client)]
+    whole = Image.new("RGB", (sum(part.width for part in parts), parts[0].height))
+    at = 0
+    for part in parts:
+        whole.paste(part, (at, 0))
+        at += part.width
+    made = io.BytesIO()
+    whole.save(made, format="PNG")
+    return base64.b64encode(made.getvalue()).decode()
+
+
+def _pictures_in(model: str, client: NotebookClient) -> list[str]:
     state = client.widget_state[model]
-    for buffer in client.widget_buffers.get(model, {}).values():
-        if state.get("_model_name") == "ImageModel":
-            return str(buffer["data"])
-    for child in state.get("children", []):
-        found = _picture_of(child.removeprefix("IPY_MODEL_"), client)
-        if found:
-            return found
-    return ""
+    if state.get("_model_name") == "ImageModel":
+        return [str(buffer["data"]) for buffer in client.widget_buffers.get(model, {}).values()]
+    children = state.get("children", [])
+    return [png for child in children for png in
+            _pictures_in(child.removeprefix("IPY_MODEL_"), client)]  # fmt: skip
 
 
 def _small(png: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -84,6 +85,7 @@ class LoopPicture:
             for artist in self._moving:
                 artist[1].set_animated(True)
             self._canvas.draw()
+        self._cuts = _cuts_between(self.figure, panels)
         self._ground = self._canvas.copy_from_bbox(self.figure.bbox)
 
     @property
@@ -91,8 +93,16 @@ class LoopPicture:
         """The artists that an update draws, each with its axes."""
         return [*self._lines.values(), *self._bars.values()]
 
-    def update(self, curves: LoopCurves) -> bytes:
-        """Draw these curves, and return the picture as PNG."""
+    @property
+    def widths(self) -> list[int]:
+        """Of the three pictures, in pixels."""
+        return [right - left for left, right in pairwise(self._cuts)]
+
+    def update(self, curves: LoopCurves) -> tuple[bytes, ...]:
+        """Draw these curves, and return three pictures as PNG: Bode, Nyquist and step response.
+
+        Side by side they are one; a narrow screen puts one below the other.
+        """
         from PIL import Image
 
         self._draw(self._lines, curves)
@@ -100,10 +110,14 @@ class LoopPicture:
         self._canvas.restore_region(self._ground)
         for ax, artist in self._moving:
             ax.draw_artist(artist)
-        file = io.BytesIO()
         pixels = np.asarray(self._canvas.buffer_rgba())[..., :3]
-        Image.fromarray(pixels).save(file, format="PNG", compress_level=_COMPRESSION)
-        return file.getvalue()
+        found = []
+        for left, right in pairwise(self._cuts):
+            file = io.BytesIO()
+            part = Image.fromarray(np.ascontiguousarray(pixels[:, left:right]))
+            part.save(file, format="PNG", compress_level=_COMPRESSION)
+            found.append(file.getvalue())
+        return tuple(found)
 
     def _draw(self, lines: dict[str, tuple[Any, Any]], curves: LoopCurves) -> None:
         lines["gain"][1].set_data(curves.w, 20.0 * np.log10(np.abs(curves.response)))
@@ -136,6 +150,13 @@ def _canvas_of(figure: Figure) -> Any:  # whose methods have no types
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     return FigureCanvasAgg(figure)
+
+
+def _cuts_between(figure: Figure, panels: dict[str, Any]) -> list[int]:
+    """The columns of pixels between which the three pictures lie."""
+    boxes = [panels[name].get_tightbbox() for name in ("phase", "nyquist", "step")]
+    between = [(one.x1 + other.x0) / 2.0 for one, other in pairwise(boxes)]
+    return [0, *(round(x) for x in between), round(figure.bbox.width)]
 
 
 def _signed(value: float, form: str, unit: str) -> str:

@@ -116,7 +116,9 @@ def shown(step=1.0):
 
 
 def image_of(png):
-    return imread(io.BytesIO(png), format="png")
+    """One of the three pictures, or all of them side by side."""
+    parts = png if isinstance(png, tuple) else (png,)
+    return np.hstack([imread(io.BytesIO(part), format="png") for part in parts])
 
 
 @pytest.mark.slow
@@ -154,7 +156,8 @@ widgets = pytest.importorskip("ipywidgets", reason="the extra `notebook` is not 
 
 
 def parts(panel):
-    rows, line, image = panel.children
+    rows, line, pictures = panel.children
+    image = pictures.children[0]
     sliders = dict(
         zip(("alpha", "beta", "update_interval", "rtt", "flows"), rows.children, strict=True)
     )
@@ -214,6 +217,19 @@ def test_every_slider_moves_the_picture_and_the_line(panel, name, value):
     )
     assert f"<b>{loop.margins().gain_margin_db:.2f} dB</b>" in line.value
     assert f"window of {window:.1f} segments" in line.value
+
+
+def test_where_there_are_no_widgets_its_text_says_what_to_install(panel):
+    text = panel._repr_mimebundle_()["text/plain"]
+    assert "pip install jupyterlab_widgets" in text
+    assert text.endswith("run the cell.")  # not cut off
+
+
+def test_a_narrow_screen_has_one_column(panel):
+    rows, _, pictures = panel.children
+    for box in (rows, pictures):
+        assert "minmax(min(100%, 3" in box.layout.grid_template_columns
+    assert len(pictures.children) == 3
 
 
 @pytest.mark.slow

@@ -48,6 +48,11 @@ _UPDATES: Final = 800  # of it at most: the cost grows with them
 _FARTHEST: Final = 20.0
 _ALIASES: Final = 6  # on each side, besides those that T/R asks for: seven digits
 _BITS: Final = 8.0
+_SLIDER, _PICTURE = 300, 310  # px, of which one is at least wide
+#: Shown in the place of the sliders; ipywidgets cuts it off after 110 signs.
+_NO_WIDGETS: Final = (
+    "No sliders here: pip install jupyterlab_widgets beside JupyterLab, restart it, run the cell."
+)
 _COLORS: Final = {"stable": "#00664B", "unstable": "#8B1A1A", "undecided": "#7A5200"}
 
 
@@ -241,8 +246,12 @@ def _assemble(
         beginning = curves_at(first)
     picture = LoopPicture(_shown(beginning, first["rtt"]))
     sliders = {name: make_slider(widgets, name, value) for name, value in first.items()}
-    image = widgets.Image(format="png", layout={"max_width": "1080px", "width": "100%"})
-    image.add_class("pi2-picture")
+    images = [
+        widgets.Image(format="png", layout={"width": "100%", "max_width": f"{width}px"})
+        for width in picture.widths
+    ]
+    for image in images:
+        image.add_class("pi2-picture")
     line = widgets.HTML()
     line.add_class("pi2-margins")
 
@@ -251,7 +260,9 @@ def _assemble(
         try:
             with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
                 found = curves_at(values)
-            image.value = picture.update(_shown(found, values["rtt"]))
+            drawn = picture.update(_shown(found, values["rtt"]))
+            for image, value in zip(images, drawn, strict=True):
+                image.value = value
             line.value = _describe(found, capacity / values["flows"])
         except (DomainError, SolverError) as error:  # the picture stays what it was
             line.value = f'<span style="color:{_COLORS["undecided"]}">{error}</span>'
@@ -259,11 +270,28 @@ def _assemble(
     for slider in sliders.values():
         slider.observe(follow, "value")
     follow()
-    rows = widgets.GridBox(
-        list(sliders.values()),
-        layout={"grid_template_columns": "repeat(auto-fit, minmax(340px, 1fr))", "width": "100%"},
+    rows, pictures = (
+        widgets.GridBox(
+            parts,
+            layout={
+                # As many beside one another as fit; no wider than a narrow screen.
+                "grid_template_columns": f"repeat(auto-fit, minmax(min(100%, {least}px), 1fr))",
+                "width": "100%",
+            },
+        )
+        for parts, least in ((list(sliders.values()), _SLIDER), (images, _PICTURE))
     )
-    return widgets.VBox([rows, line, image], layout={"max_width": "1100px"})
+    return _explorer_of(widgets)([rows, line, pictures], layout={"max_width": "1100px"})
+
+
+def _explorer_of(widgets: ModuleType) -> type[Any]:
+    """A box that says what is missing where only its text is shown."""
+
+    class Explorer(widgets.VBox):  # type: ignore[misc,name-defined]
+        def __repr__(self) -> str:
+            return _NO_WIDGETS
+
+    return Explorer
 
 
 def _shown(found: Curves, rtt_ms: float) -> LoopCurves:
