@@ -162,7 +162,7 @@ class Sender(Record, ABC):
         """
         raise UnsupportedError(
             f"{type(self).__name__} does not say what one acknowledgement does to its window, so"
-            ' that it has no loop by the ack clock: define acked(), or use clock="rate".'
+            ' that it has no loop by acknowledgements: define acked(), or use clock="rate".'
         )
 
     # How reductions happen. Most laws say it once for all of theirs, such as

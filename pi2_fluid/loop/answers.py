@@ -273,7 +273,7 @@ class LoopAnswers(LinearisedLoop):
                 )
             if isinstance(one, AckLoop) and self.update != "sampled":
                 raise UnsupportedError(
-                    "the step response of a loop by the ack clock is built from update to update"
+                    "the step response of a loop by acknowledgements is built from update to update"
                     ' only: use update="sampled", or simulate it.'
                 )
             out[index] = step_response(one, self.update, np.asarray(t[index]))

@@ -342,7 +342,7 @@ def _require_model(
             if clock == "acks" and sender.signal is None and sender.constant_rate is None:
                 raise UnsupportedError(
                     f"{type(sender).__name__} hears no signals and answers to its delay, which the"
-                    ' loop by the ack clock does not describe: use clock="rate".'
+                    ' loop by acknowledgements does not describe: use clock="rate".'
                 )
         return
     if update != "continuous":

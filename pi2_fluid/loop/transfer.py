@@ -308,7 +308,7 @@ class Loop(NoisyLoop):
             w = self._crossings.w if w is None else np.asarray(w, dtype=float)
             return control.FRD(self(1j * w), w, smooth=True, name=name, dt=dt)
         if not isinstance(self.linear, LinearLoop):
-            which = "by the ack clock" if self.clock == "acks" else "through the delay alone"
+            which = "by acknowledgements" if self.clock == "acks" else "through the delay alone"
             raise UnsupportedError(
                 f'kind = "{kind}" needs a loop in finitely many states, which no loop {which} is'
                 ' here: use kind="frd".'

@@ -44,7 +44,7 @@ def test_margins_of_a_network_are_those_of_its_loop(file, capsys) -> None:
     assert found["margins"]["modulus_margin"] == loop.margins().sigma_min
     assert (found["ack_margins"], found["verdict"]) == (None, "stable")
     assert found["why_no_acks"] == (
-        "the ack clock and bunch are of one queue only, not of 'a', 'b'."
+        "clock=\"acks\" and bunch are of one queue only, not of 'a', 'b'."
     )
     assert found["each"]["a"]["phase_margin_deg"] == loop.close("b").margins().phase_margin_deg
     assert [one["name"] for one in found["classes"]] == list(two_links().class_names)

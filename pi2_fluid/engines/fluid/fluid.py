@@ -62,7 +62,7 @@ ENGINES: Final = ("auto", "c", "python")
 _TOLERANCE: Final = 1e-10
 _SAMPLE: Final = 0.01  # s, of a queue that never ticks
 _MOST_SAMPLES: Final = 10_000_000
-#: What to do about an option that has no meaning by the ack clock.
+#: What to do about an option that has no meaning by acknowledgements.
 _BY_ACKS: Final = {
     "linear": 'ask pf.Loop(..., clock="acks") for the linear answer',
     "update": 'simulate the sampled controller, update="sampled"',
@@ -71,7 +71,7 @@ _BY_ACKS: Final = {
 
 
 class _AckTask(NamedTuple):
-    """A scenario, made ready for the clock of acknowledgements."""
+    """A scenario, to be run by acknowledgements."""
 
     cohorts: Cohorts
     parts: Parts

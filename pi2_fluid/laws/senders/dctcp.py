@@ -169,7 +169,7 @@ class Dctcp(Sender):
         if self.law == "rate":
             raise UnsupportedError(
                 'Dctcp law = "rate" does not say what one acknowledgement does to its window, so'
-                ' that it has no loop or trajectory by the ack clock: use law="renewal", or'
+                ' that it has no loop or trajectory by acknowledgements: use law="renewal", or'
                 ' clock="rate".'
             )
         window, alpha = x

@@ -204,8 +204,8 @@ def _roots_of_acks(loop: AckLoop, update: str, n: int) -> ComplexArray:
     if sum(cls.size for cls in loop.classes) > _MOST_STATES:
         raise SolverError(
             f"the loop has {len(loop.classes)} classes, too many (above {_MOST_STATES} states) for"
-            " its roots by the ack clock to be computed: merge classes, or use nyquist_count() and"
-            " margins(), which take any number."
+            " its roots by acknowledgements to be computed: merge classes, or use nyquist_count()"
+            " and margins(), which take any number."
         )
     half = update == "delayed"
     below = loop.reach

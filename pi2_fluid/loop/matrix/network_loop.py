@@ -81,7 +81,7 @@ class NetworkLoop(ControlHints):
         the rate of each class reaches every queue as it left the source, only later, as textbooks
         have it.
     clock : {"rate"}
-        The ack clock has no loop of several queues.
+        By acknowledgements there is no loop of several queues.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class NetworkLoop(ControlHints):
                 repr(name) for name, is_full in zip(names, full, strict=True) if is_full
             )
             raise UnsupportedError(
-                f'the ack clock and bunch are of one queue only, not of {queues}: use clock="rate"'
+                f'clock="acks" and bunch are of one queue only, not of {queues}: use clock="rate"'
                 " without bunch."
             )
         refuse_thinned([flow.sender for flow in network.flows])

@@ -479,7 +479,7 @@ def test_the_dataset_says_which_clock() -> None:
     assert acks.sizes == rate.sizes
     assert "aqm.drop_at" in rate.attrs["not_modelled"]
     assert "aqm.drop_at" not in acks.attrs["not_modelled"]
-    assert "ack clock" in pf.Fluid(clock="acks").way(acks)
+    assert "by acknowledgements" in pf.Fluid(clock="acks").way(acks)
 
 
 @pytest.mark.slow

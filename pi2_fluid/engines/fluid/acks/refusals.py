@@ -46,7 +46,7 @@ def _require_sender(sender: Sender) -> None:
     if type(sender).acked is Sender.acked:
         raise UnsupportedError(
             f"{name} does not say what one acknowledgement does to its window, so that it has no"
-            ' trajectory by the ack clock: define acked(), or use clock="rate".'
+            ' trajectory by acknowledgements: define acked(), or use clock="rate".'
         )
     # One that has no form says why not; one that fails is named with its state where it does.
     with suppress(*LAW_ERRORS):
