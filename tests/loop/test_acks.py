@@ -681,7 +681,7 @@ def test_an_explanation_is_the_loop(sender) -> None:
     assert told["GM_acks"].value == loop.margins().gain_margin_db
     rates = pf.Loop(sender, queue, rtt="100ms", p_prime=0.1, update="sampled").margins()
     assert told["GM_rate"].value == rates.gain_margin_db
-    assert r"e^{-s\tau}" in told.latex
+    assert r"e^{-\tau s}" in told.latex
     assert "s_A" not in told.latex
 
 
