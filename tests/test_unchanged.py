@@ -22,7 +22,8 @@ root, *tests = sys.argv[1:]
 met, now = defaultdict(set), []
 
 def watch(event, asked):
-    if now and event == "open" and isinstance(asked[0], str):
+    # Hypothesis reads the source of all that is loaded, for constants: of code, what runs counts.
+    if now and event == "open" and isinstance(asked[0], str) and not asked[0].endswith(".py"):
         met[now[0]].add(asked[0])
 
 def called(frame, event, given):
@@ -79,8 +80,8 @@ def test_tests_open_and_run_nothing_that_they_do_not_name(tree):
     for test, files in met.items():
         assert test in files
         assert len(files) > 5
-        # The face of the package imports nothing itself, and its stub is read name by name.
-        assert files - {"pi2_fluid/__init__.py", "pi2_fluid/__init__.pyi"} <= tree.beneath(test)
+        # The stub of the face is read name by name.
+        assert files - {"pi2_fluid/__init__.pyi"} <= tree.beneath(test)
 
 
 def test_what_lies_beneath_is_what_a_walk_meets(tree):

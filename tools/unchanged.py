@@ -144,7 +144,8 @@ class Tree:
             for count in range(1, len(place) + 1)
             for ending in (".py", "/__init__.py")
         }
-        return found & self.files or set(self.below(PACKAGE))
+        always = {f"{PACKAGE}/__init__.py"}
+        return (found & self.files or set(self.below(PACKAGE))) | (always & self.files)
 
     def _text(self, file: str) -> str:
         return (self.root / file).read_text(encoding="utf-8")
