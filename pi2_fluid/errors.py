@@ -82,7 +82,7 @@ class QuantityError(ValueError):
     Traceback (most recent call last):
     pi2_fluid.errors.QuantityError: Link capacity = '10Mbyte/s' has the unit 'Mbyte/s': give a
     rate such as "10Mbit/s", in one of bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s, b/s, kb/s, Mb/s,
-    Gb/s, bit, kbit, mbit, Mbit, gbit, Gbit.
+    Gb/s, Mbps, Gbps, bit, kbit, mbit, Mbit, gbit, Gbit.
     """
 
 

@@ -447,6 +447,7 @@ SCRATCH = {
     "tools/cluster.py",
     "tools/mutate.py",
     "tools/record_netlink.py",
+    "tools/try_wheel.py",
     "tools/wheels.py",
     "pi2_fluid/engines/ns3/child.py",
     "pi2_fluid/engines/linux/boot.py",

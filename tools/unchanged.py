@@ -34,6 +34,8 @@ from typing import Any, Final
 
 from requirements import requirements
 
+from pi2_fluid.saving import save_text
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 KEPT: Final = "tests/passed.json"
 PACKAGE: Final = "pi2_fluid"
@@ -275,7 +277,7 @@ def main(asked: list[str]) -> int:
     tree = Tree()
     if asked == ["--store"]:
         kept = {"with": surroundings(), "digests": {n: tree.digest(n) for n in names(tree)}}
-        (ROOT / KEPT).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        save_text(ROOT / KEPT, json.dumps(kept, indent=1) + "\n")
     elif asked:
         return int(kept_digests().get(asked[0]) != tree.digest(asked[0]))
     else:

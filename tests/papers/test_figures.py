@@ -114,7 +114,7 @@ def test_the_numbers_have_a_header_with_units_and_no_gaps(drawn, stem, header) -
         assert np.isfinite(column(rows, name)).all()
 
 
-@pytest.mark.parametrize("names", [5, "5", [5], ["5", 5]])
+@pytest.mark.parametrize("names", [20, "20", [20], ["20", "pi2:20"]])
 def test_names_are_numbers_or_text_and_each_figure_is_drawn_once(
     tmp_path, monkeypatch, names: Any
 ) -> None:
@@ -122,7 +122,7 @@ def test_names_are_numbers_or_text_and_each_figure_is_drawn_once(
         files: list[str]
 
     monkeypatch.setattr(module, "make_figure", lambda made, _: Record([made.name]))
-    assert figures(names, tmp_path) == [("pi2_fig05", (tmp_path / "pi2:5",))]
+    assert figures(names, tmp_path) == [("pi2_fig20", (tmp_path / "pi2:20",))]
 
 
 # --- the numbers ----------------------------------------------------------------------------

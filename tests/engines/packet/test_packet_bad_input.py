@@ -362,7 +362,7 @@ def test_a_pipe_that_is_closed_is_no_verdict(monkeypatch) -> None:
     assert run(["scenarios"]) == 141
 
 
-@pytest.mark.parametrize("words", ["validate --seeds 2 --out x", "figures 14 --out x"])
+@pytest.mark.parametrize("words", ["validate --seeds 2 --out x", "figures pi2:14 --out x"])
 def test_an_interrupt_is_no_verdict_of_fewer_seeds(tmp_path, monkeypatch, capsys, words) -> None:
     small = pf.packet.simulate(scenario(), seeds=1).assign_attrs(interrupted=1)
     monkeypatch.setattr("pi2_fluid.packet.simulate", lambda *_, **__: small)
