@@ -25,8 +25,8 @@ LOADED = {
     ("tune", "--max-rtt", "100ms"): ["numpy", "typer"],
     ("tune", "--traffic", "SCENE", "--seconds", "1ms"): ["numpy", "scipy", "typer"],
 }
-#: What rich prints prettily where it is there.
-LOOKED_FOR = {"attrs"}
+#: What rich prints prettily, and f2py of NumPy reads Fortran with, where they are there.
+LOOKED_FOR = {"attrs", "charset-normalizer"}
 #: What each of these lacks there.
 LACKING = {
     ("simulate", "SCENE", "--engine", "packet"): "xarray",
