@@ -79,5 +79,7 @@ def _with_margins(task: Task, part: float) -> Task:
 
 
 def _up_to(task: Task, longest: float) -> Task:
-    template = replace(task.template, update_interval=min(task.interval, longest))
-    return replace(task, region=replace(task.region, max_rtt=longest), template=template)
+    region = replace(task.region, max_rtt=longest)
+    # Intervals are tried from this one upwards: as short beside the shorter paths.
+    interval = task.interval * longest / task.region.max_rtt
+    return replace(task, region=region, template=replace(task.template, update_interval=interval))

@@ -456,6 +456,24 @@ def test_json_has_the_nearest_line(capsys):
     assert answer["nearest"]["least"]["gain_margin_db"] >= 6.0
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
+def test_where_no_line_is_stable_everywhere_the_nearest_goes_as_far_as_it_can() -> None:
+    """Loop by loop: what was asked for up to half of where it ends, and nothing beyond the end."""
+    nearest = pf.tune("2s", aqm="pie").nearest
+    ends = float(nearest.rtt_limit)
+    assert 0.25 < ends < 0.5  # 6 dB for 0.3 s and more need less than a sixteenth of 1 Hz
+    (queue,) = pf.qdisc.parse(nearest.to_tc(), hz=1000)
+    loads = np.geomspace(1e-6, 1.0, 121)
+
+    def least(rtt: float) -> float:
+        loop = pf.Loop(pf.Reno(), queue.aqm, rtt=rtt, p=loads, update="sampled")
+        return float(np.min(loop.margins().gain_margin_db))
+
+    assert least(ends / 2.0) >= 6.0
+    assert least(0.98 * ends) > 0.0 > least(1.02 * ends)
+
+
 def test_no_line_is_looked_for_where_tc_has_no_such_queue() -> None:
     assert pf.tune("100ms", aqm="pi", max_window=30, k=None).nearest is None
 
