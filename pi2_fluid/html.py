@@ -1,4 +1,4 @@
-"""Descriptions as small HTML tables, for notebooks."""
+"""Descriptions as small tables: in HTML for notebooks, and in text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-__all__ = ["html_table", "show_number"]
+__all__ = ["html_table", "show_number", "text_table"]
 
 
 def html_table(title: str, rows: Iterable[tuple[str, object, str]]) -> str:
@@ -26,6 +26,20 @@ def html_table(title: str, rows: Iterable[tuple[str, object, str]]) -> str:
     )
     caption = f'<caption style="text-align:left"><b>{escape(title)}</b></caption>'
     return f"<table>{caption}<tbody>{body}</tbody></table>"
+
+
+def text_table(rows: Iterable[tuple[str, object, str]]) -> str:
+    """Return the same rows as lines of text.
+
+    Examples
+    --------
+    >>> print(text_table([("capacity", 1e7, "bit/s"), ("rtt", 0.1, "s")]))
+    capacity  1e+07 bit/s
+    rtt       0.1 s
+    """
+    lines = [(name, f"{show_number(value)} {unit}".rstrip()) for name, value, unit in rows]
+    wide = max(len(name) for name, _ in lines)
+    return "\n".join(f"{name:<{wide}}  {value}" for name, value in lines)
 
 
 def show_number(value: object) -> str:

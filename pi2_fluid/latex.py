@@ -21,6 +21,7 @@ _SPECIAL: Final = {
     "&": r"\&", "%": r"\%", "#": r"\#", "_": " ", "$": r"\$", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}",
 }  # fmt: skip
+_DB: Final = "_db"  # with which the name of a number in dB ends
 #: Of a comparison: the value of a number, and the ends of its range over the seeds.
 _RANGE: Final = ("value", "low", "high")
 
@@ -87,7 +88,7 @@ def to_latex(result: object, digits: int = 3) -> str:
     >>> print(pf.to_latex(loop.sweep()[["gain_margin_db", "verdict_code"]]))
     \begin{tabular}{rrr}
     \toprule
-    rtt [s] & gain margin db [dB] & verdict code \\
+    rtt [s] & gain margin [dB] & verdict code \\
     \midrule
     0.05 & 12.9 & 1 \\
     0.1 & 4.7 & 1 \\
@@ -173,11 +174,14 @@ def _of_dataset(dataset: xarray.Dataset) -> LatexTable:
     shown = {
         str(name): array
         for name, array in dataset.data_vars.items()
-        if array.dtype.kind in "biufUO" and array.ndim - ("seed" in array.dims) <= 2
+        if array.dtype.kind in "biufUO"
+        and array.ndim - ("seed" in array.dims) <= 2
+        and f"{name}{_DB}" not in dataset.data_vars  # the same as a ratio
     }
     others = {array.dims for array in shown.values() if set(array.dims) - {"seed"}}
     alike = len(others) == 1 and "seed" not in next(iter(others))
-    if alike and len(shown) == len(dataset.data_vars):
+    ratios = sum(f"{name}{_DB}" in dataset.data_vars for name in dataset.data_vars)
+    if alike and len(shown) + ratios == len(dataset.data_vars):
         return _of_grid(dataset, shown)
     rows: list[tuple[str, Cell, str]] = []
     for name, array in shown.items():
@@ -242,4 +246,6 @@ def _plain(value: object) -> Cell:
 
 def _with_unit(name: str, array: xarray.DataArray | None) -> str:
     unit = "" if array is None else str(array.attrs.get("units", ""))
+    name = name.removesuffix(_DB) if unit == "dB" else name
+    name = name.replace("_prime", "'")
     return f"{name} [{unit}]" if unit and unit != "1" else name

@@ -35,6 +35,7 @@ __all__ = [
     "LONG_PATH",
     "LONG_WAIT",
     "RATES",
+    "SLOW_LINK",
     "broadcast_shape",
     "format_quantity",
     "has_labels",
@@ -99,6 +100,10 @@ _TABLE: Final[dict[str, tuple[str, str, dict[str, float]]]] = {
 #: means without a doubt.
 LONG_PATH: Final = 10.0
 LONG_WAIT: Final = 5.0
+#: The slowest link (bit/s) that a bare number means without a doubt.
+SLOW_LINK: Final = 10e3
+#: What a bare number is likely to be in, where it can hardly be in SI units.
+_MEANT: Final = {"time": "ms", "rate": "Mbit/s"}
 #: What a quantity can be.
 DIMENSIONS: Final = tuple(_TABLE)
 # What has no unit, or is in Hz (alpha, beta), may be given as text without one.
@@ -268,6 +273,7 @@ def validate_quantity(
     high: float = math.inf,
     closed: bool = False,
     usual: float = math.inf,
+    usual_from: float = -math.inf,
 ) -> Real:
     """Turn a number, array or text into finite SI floats within ``low .. high``.
 
@@ -284,6 +290,8 @@ def validate_quantity(
     usual : float
         Up to where a caller's number without a unit is taken as it is; a larger one is, with a
         warning.
+    usual_from : float
+        From where it is; a smaller one, too, with a warning.
 
     Returns
     -------
@@ -331,13 +339,13 @@ def validate_quantity(
             f"{name} = {_show_element(given, array, bad)} is beyond the {_MAGNITUDES[0]:g} to"
             f" {_MAGNITUDES[1]:g} (SI) that the models compute with: give {_TABLE[dimension][1]}."
         )
-    doubtful = array > usual
+    doubtful = (array > usual) | (array < usual_from)
     if doubtful.any() and _has_no_unit(given) and given_by_caller(given):
         number = float(array[doubtful].flat[0])
-        unit, part = ("s", "ms") if dimension == "time" else (si_unit(dimension), "")
+        unit, meant = si_unit(dimension), _MEANT.get(dimension, "")
         warn_of(
-            f"{name} = {number:.15g} is {number:.15g} {unit}: did you mean '{number:.15g}{part}'?"
-            f" Give '{number:.15g}{unit}' if not.",
+            f"{name} = {number:.15g} is {number:.15g} {unit}: did you mean"
+            f" '{number:.15g}{meant}'? Give '{number:.15g}{unit}' if not.",
             past=("dataclasses",),
         )
     return float(array) if array.ndim == 0 else array
@@ -360,12 +368,13 @@ def validate_number(
     high: float = math.inf,
     closed: bool = False,
     usual: float = math.inf,
+    usual_from: float = -math.inf,
 ) -> float:
     """Turn a single number or text into a finite SI float from `low` to `high`.
 
     Parameters
     ----------
-    value, dimension, name, low, high, closed, usual
+    value, dimension, name, low, high, closed, usual, usual_from
         As in `validate_quantity`.
 
     Raises
@@ -374,7 +383,14 @@ def validate_number(
         As `validate_quantity`, and if it is an array.
     """
     number = validate_quantity(
-        value, dimension, name, low=low, high=high, closed=closed, usual=usual
+        value,
+        dimension,
+        name,
+        low=low,
+        high=high,
+        closed=closed,
+        usual=usual,
+        usual_from=usual_from,
     )
     if np.ndim(number):
         raise QuantityError(f"{name} = {show_value(value)} is an array: give one number.")

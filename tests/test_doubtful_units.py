@@ -43,6 +43,18 @@ def test_every_time_of_a_record_says_up_to_where_a_bare_number_is_usual() -> Non
         assert np.isfinite(rule["usual"]) != (name in FREE), (cls.__name__, name)
 
 
+def test_every_rate_of_a_record_says_from_where_a_bare_number_is_usual() -> None:
+    found = {
+        (cls.__name__, field.name): field.metadata["quantity"]["usual_from"] > 0.0
+        for cls in records()
+        for field in dataclasses.fields(cls)
+        if field.metadata.get("quantity", {}).get("dimension") == "rate"
+    }
+    assert len(found) > 3
+    # The ceiling of a law of windows is no link.
+    assert {key for key, said in found.items() if not said} <= {("Paganini", "max_rate")}
+
+
 NEEDED: dict[str, dict[str, Any]] = {
     "Flows": {"sender": pf.Reno(), "count": 1},
     "Red": {"min": 5, "max": 15},
@@ -87,6 +99,15 @@ CALLS: dict[str, tuple[Any, str]] = {
     "replace": (lambda: dataclasses.replace(pf.Pi2(), target=20), "Pi2 target = 20 is"),
     "Flows": (lambda: pf.Flows(pf.Reno(), 5, 50), "Flows base_rtt = 50 is 50 s"),
     "tune": (lambda: pf.tune(100), "max_rtt = 100 is 100 s: did you mean '100ms'?"),
+    "Link": (lambda: pf.Link(20), "Link capacity = 20 is 20 bit/s: did you mean '20Mbit/s'?"),
+    "Change": (lambda: pf.Change("1s", capacity=4), "Change capacity = 4 is 4 bit/s"),
+    "Cbr": (lambda: pf.Cbr(rate=2.5), "Cbr rate = 2.5 is 2.5 bit/s"),
+    "flows on a link": (
+        lambda: pf.Loop(FLOWS, pf.Pi2(), capacity=100),
+        "capacity = 100 is 100 bit/s: did you mean '100Mbit/s'?",
+    ),
+    "tune on a link": (lambda: pf.tune("100ms", rate=20), "rate = 20 is 20 bit/s"),
+    "rates": (lambda: pf.margin_map(pf.Pi2(), rtts=[0.1], rates=[20, 50]), "rates = 20 is"),
     "target": (lambda: pf.tune("100s", target=15), "target = 15"),
     "check": (lambda: pf.check("tc qdisc add dev e root pie", rtt=100, hz=250), "rtt = 100"),
     "margin_map": (lambda: pf.margin_map(pf.Pi2(), rtts=[100], rates="1Mbit/s"), "rtts = 100"),
@@ -109,6 +130,14 @@ def test_functions_ask_once(name: str) -> None:
     assert len(asked) == 1, [str(one.message) for one in heard]
     assert said in str(asked[0].message)
     assert asked[0].filename == __file__
+
+
+def test_a_slow_link_that_has_a_unit_or_is_given_in_bits_is_not_asked() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rate in ("20bit/s", "1kbit/s", 10e3, 9600 * 2, np.float64(64e3)):
+            pf.Link(rate)
+            pf.Cbr(rate=rate)
 
 
 def test_what_had_a_unit_is_not_asked_again_within() -> None:

@@ -78,13 +78,15 @@ def test_seeds_become_an_interval_of_students() -> None:
     assert rows[1] == ["share (reno)", "1", ""]
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_sweep_has_a_row_for_each_point() -> None:
     table = pf.Loop(pf.Reno(), pf.Pi2(), rtt=[[0.05], [0.1]], p_prime=[0.1, 0.2, 0.4]).sweep()
     rows = body(pf.to_latex(table))
     assert len(rows) == 6
     assert rows[4][:2] == ["0.1", "0.2"]
     header = pf.to_latex(table).splitlines()[2]
-    assert header.startswith("rtt [s] & p prime & gain margin db [dB]")
+    assert header.startswith("rtt [s] & p' & gain margin [dB]")
+    assert len(rows[0]) == 2 + len(table.data_vars) - 1  # the gain margin once, as dB
     at = float(table.phase_margin.sel(rtt=0.1, p_prime=0.2))
     assert float(rows[4][3]) == pytest.approx(at, rel=5e-3)
 

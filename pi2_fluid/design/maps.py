@@ -33,6 +33,7 @@ from pi2_fluid.results import Column, make_dataset
 from pi2_fluid.results.ratios import with_ratios
 from pi2_fluid.units import (
     LONG_PATH,
+    SLOW_LINK,
     plain_row,
     validate_choice,
     validate_number,
@@ -120,7 +121,7 @@ def margin_map(
     validate_choice(update, UPDATES, "update")
     _check_laws(aqm, sender)
     rtt = _axis(rtts, "time", "rtts", _RTTS, LONG_PATH)
-    rate = _axis(rates, "rate", "rates", _RATES)
+    rate = _axis(rates, "rate", "rates", _RATES, usual_from=SLOW_LINK)
     size = validate_number(packet_size, "size", "packet_size")
     window = np.outer(rtt, rate) / (_BITS * size)
     plant_gain(sender, aqm, np.ones_like(rtt), rtt)  # that there is a loop
@@ -215,10 +216,14 @@ def _axis(
     name: str,
     ends: tuple[float, float],
     usual: float = math.inf,
+    usual_from: float = -math.inf,
 ) -> FloatArray:
     if values is None:
         return np.geomspace(*ends, _POINTS)
-    axis = np.atleast_1d(validate_quantity(plain_row(values), dimension, name, usual=usual))
+    row = plain_row(values)
+    axis = np.atleast_1d(
+        validate_quantity(row, dimension, name, usual=usual, usual_from=usual_from)
+    )
     if axis.ndim != 1 or np.any(np.diff(axis) <= 0.0):
         raise QuantityError(f"{name} is no rising sequence: give numbers in one row, in order.")
     return axis

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, ScenarioError, UnsupportedError, renamed, show_value
-from pi2_fluid.html import html_table
+from pi2_fluid.html import html_table, text_table
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import CLOCKS, Sender
 from pi2_fluid.loop.acks import AckLoop, linearize_acks, without_echoes
@@ -49,7 +49,8 @@ __all__ = [
     "require_ticks",
 ]
 
-_SHOWN: Final = ("round-trip time", "p", "p'", "window")  # in a notebook
+_PACKET_SIZE: Final = "1500B"  # as given where nobody gives one
+_SHOWN: Final = ("round-trip time", "p", "p'", "window")  # of the operating point
 
 
 class LinearisedLoop(ControlHints):
@@ -71,7 +72,7 @@ class LinearisedLoop(ControlHints):
         p: Quantity | None = None,
         p_prime: Quantity | None = None,
         capacity: Quantity | None = None,
-        packet_size: Quantity = "1500B",
+        packet_size: Quantity = _PACKET_SIZE,
         update: str = "continuous",
         rtt_terms: str = "frozen",
         transport: str = "fifo",
@@ -142,14 +143,25 @@ class LinearisedLoop(ControlHints):
     def __repr__(self) -> str:
         who = ", ".join(repr(flow) for flow in self.flows) or repr(self.senders[0])
         clock = "" if self.clock == "rate" else f", clock={self.clock!r}, bunch={self.bunch:g}"
+        numbers = "".join(
+            f", {name}={show_value(value)}"
+            for name, value in self.numbers.items()
+            if not (isinstance(value, str) and value == _PACKET_SIZE)
+        )
         return (
-            f"Loop({who}, {self.aqm!r}, update={self.update!r}, rtt_terms={self.rtt_terms!r}"
-            f"{clock})"
+            f"Loop({who}, {self.aqm!r}{numbers}, update={self.update!r},"
+            f" rtt_terms={self.rtt_terms!r}{clock})"
         )
 
+    def __str__(self) -> str:
+        return text_table(self._rows())
+
     def _repr_html_(self) -> str:
+        return html_table("Loop", self._rows())
+
+    def _rows(self) -> list[tuple[str, object, str]]:
         who = ", ".join(repr(flow) for flow in self.flows) or repr(self.senders[0])
-        rows = [
+        return [
             ("senders", who, ""),
             ("queue", repr(self.aqm), ""),
             ("model", f"{self.update}, round-trip time {self.rtt_terms}", ""),
@@ -157,7 +169,6 @@ class LinearisedLoop(ControlHints):
             *((("array", str(self.shape), ""),) if self.shape else ()),
             *(row for row in self.operating_point.rows() if row[0] in _SHOWN),
         ]
-        return html_table("Loop", rows)
 
     @cached_property
     def linear(self) -> LinearLoop | AckLoop | DelayLoop:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
 from pi2_fluid import _core
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.errors import UnsupportedError, show_value
 from pi2_fluid.html import html_table
 from pi2_fluid.latex import LatexTable, quantities
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
@@ -206,6 +206,24 @@ class Margins:
         yield self.phase_margin_deg
         yield self.phase_crossover
         yield self.gain_crossover
+
+    def __getitem__(self, index: object) -> NoReturn:
+        """Refuse to guess: the first of four numbers, as in unpacking, or of an array of loops.
+
+        Raises
+        ------
+        UnsupportedError
+            With a name for either.
+        """
+        at = show_value(index)
+        names = "gain_margin_db, phase_margin_deg, gain_crossover, phase_crossover or delay_margin"
+        if not np.ndim(self.gain_margin_db):
+            raise UnsupportedError(f"margins[{at}] has no meaning: ask by name, {names}.")
+        raise UnsupportedError(
+            f"margins[{at}] does not say which number of which loop: write"
+            f" margins.gain_margin_db[{at}], or have a table with the axes of the loops by"
+            " loop.sweep()."
+        )
 
     def _repr_html_(self) -> str:
         rows: list[tuple[str, object, str]] = [

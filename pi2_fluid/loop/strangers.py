@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError, suggest, warn_of
+from pi2_fluid.records.calls import Named
 
 __all__ = ["ControlHints", "UnknownNameError"]
 
@@ -33,7 +34,7 @@ class UnknownNameError(UnsupportedError, AttributeError):
     """An attribute that a loop has not."""
 
 
-class ControlHints:
+class ControlHints(metaclass=Named):
     """A loop, as python-control may be given one.
 
     As its own responses do, a loop unpacks to magnitude, phase (deg) and frequency (rad/s): with

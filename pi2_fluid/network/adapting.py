@@ -21,7 +21,7 @@ from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.long_flows import read_counts
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.transfers import Transfers
-from pi2_fluid.units import LONG_PATH, validate_quantity
+from pi2_fluid.units import LONG_PATH, SLOW_LINK, validate_quantity
 
 __all__ = ["at_rate", "over_paths", "with_l4s", "with_long_flows"]
 
@@ -38,7 +38,7 @@ def at_rate(cells: Sequence[Cell], rate: object) -> list[Cell]:
     That are changes of the capacity, senders of constant rate, and transfers that arrive; the
     buffer holds packets for as long as it did.
     """
-    wanted = float(validate_quantity(rate, "rate", "rate"))
+    wanted = float(validate_quantity(rate, "rate", "rate", usual_from=SLOW_LINK))
     return [_replaced(cell, _at_rate(cell, wanted)) for cell in cells]
 
 

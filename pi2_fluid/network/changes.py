@@ -9,6 +9,7 @@ from pi2_fluid.errors import ScenarioError, show_value
 from pi2_fluid.ops import Number
 from pi2_fluid.records.counts import Counts
 from pi2_fluid.records.record import OptionalParameter, Parameter, Record, described, quantity
+from pi2_fluid.units import SLOW_LINK
 
 __all__ = ["Change"]
 
@@ -43,7 +44,7 @@ class Change(Record):
     """
 
     at: Parameter = quantity(None, "time", closed=True)
-    capacity: OptionalParameter = quantity(None, "rate", optional=True)
+    capacity: OptionalParameter = quantity(None, "rate", usual_from=SLOW_LINK, optional=True)
     counts: Mapping[str, Number] | None = None
     link: str | None = described(None, "name of a node")
 

@@ -29,7 +29,7 @@ from pi2_fluid.network.response import linear_form, plain, respond, window_of
 from pi2_fluid.network.rest import Rest, l4s_is_alone, own_delay, require_round_trip, rest_at
 from pi2_fluid.records.labels import align_labels, relabel
 from pi2_fluid.records.record import named_arrays
-from pi2_fluid.units import LONG_PATH, broadcast_shape, validate_quantity
+from pi2_fluid.units import LONG_PATH, SLOW_LINK, broadcast_shape, validate_quantity
 
 if TYPE_CHECKING:
     import xarray
@@ -307,7 +307,7 @@ def equilibrium(
     given = {"capacity": capacity, "packet_size": packet_size}
     given, (aqm, *several), labels = align_labels(given, (aqm, *flows))
     flows, (capacity, packet_size) = tuple(several), given.values()
-    capacity = validate_quantity(capacity, "rate", "capacity")
+    capacity = validate_quantity(capacity, "rate", "capacity", usual_from=SLOW_LINK)
     packet_size = validate_quantity(packet_size, "size", "packet_size")
     flows = tuple(replace(f, sender=f.sender.on_link(packet_size)) for f in flows)
     for flow in flows:

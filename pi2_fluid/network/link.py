@@ -11,7 +11,7 @@ import numpy as np
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.ops import Number, maximum, namespace
 from pi2_fluid.records.record import Parameter, Record, choice, quantity
-from pi2_fluid.units import LONG_WAIT, parse_quantity, validate_quantity
+from pi2_fluid.units import LONG_WAIT, SLOW_LINK, parse_quantity, validate_quantity
 
 __all__ = ["Link", "with_buffer"]
 
@@ -67,7 +67,7 @@ class Link(Record):
     84.0
     """
 
-    capacity: Parameter = quantity(None, "rate")
+    capacity: Parameter = quantity(None, "rate", usual_from=SLOW_LINK)
     # None only until it is run, and nobody who runs it meets that: so not an OptionalParameter.
     buffer: Parameter = field(
         default=_BUFFER.default, metadata={**_BUFFER.metadata, "or_as": "time"}

@@ -12,7 +12,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.records.record import OptionalParameter, Record, described, quantity
-from pi2_fluid.units import rate_in_words
+from pi2_fluid.units import SLOW_LINK, rate_in_words
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
@@ -54,7 +54,7 @@ class LongFlows(Record):
     44.5 2.2 segments
     """
 
-    rate: OptionalParameter = quantity(None, "rate", optional=True)
+    rate: OptionalParameter = quantity(None, "rate", usual_from=SLOW_LINK, optional=True)
     flows: int | tuple[int, int | None] = described((1, None), "a whole number, or two")
     max_window: OptionalParameter = quantity(None, "number", optional=True)
 

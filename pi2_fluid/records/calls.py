@@ -51,6 +51,8 @@ def _wrong(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> str:
     if inspect.Parameter.VAR_KEYWORD not in kinds:
         for name in named:
             if name not in known:
+                if not known:
+                    return f"{cls.__name__} has no {name!r}, nor any other: leave it out."
                 return f"{cls.__name__} has no {name!r}: give {suggest(name, list(known))}."
     names = [one for one in known.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     placed = [one.name for one in names if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]

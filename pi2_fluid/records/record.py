@@ -92,6 +92,7 @@ def quantity(
     high: float = math.inf,
     closed: bool = False,
     usual: float = math.inf,
+    usual_from: float = -math.inf,
     optional: bool = False,
     tc: str | None = None,
     kernel: Unit | None = None,
@@ -102,7 +103,7 @@ def quantity(
     ----------
     default
         As given to the class, text included.
-    dimension, low, high, closed, usual
+    dimension, low, high, closed, usual, usual_from
         As for `pi2_fluid.units.validate_quantity`.
     optional
         Whether it may be None.
@@ -112,6 +113,7 @@ def quantity(
         What a kernel counts it in, and tc if it has a word for it.
     """
     rule = {"dimension": dimension, "low": low, "high": high, "closed": closed, "usual": usual}
+    rule["usual_from"] = usual_from
     metadata = {"quantity": rule, "optional": optional, "tc": tc, "kernel": kernel}
     return dataclasses.field(default=default, metadata=metadata)
 

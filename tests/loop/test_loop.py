@@ -11,6 +11,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import xarray as xr
+from refusals import refused
 
 import pi2_fluid as pf
 
@@ -350,3 +351,41 @@ def test_arrays_that_do_not_enter_the_closed_form_still_shape_the_result():
         assert gain_margins.shape == loops.shape == (3,)
         assert np.ptp(gain_margins) < 1e-12
         assert loops.margins().verdict.shape == loops.nyquist_count().shape == (3,)
+
+
+def test_a_name_that_a_loop_has_not_is_answered_by_the_nearest() -> None:
+    for given, meant in (("pprime", "p_prime"), ("rtts", "rtt"), ("rtt_term", "rtt_terms")):
+        with refused(pf.UnsupportedError, f"Loop has no {given!r}: give '{meant}'"):
+            pf.Loop(pf.Reno(), pf.Pi2(), **{"rtt": 0.1, "p_prime": 0.1, given: 0.1})
+    with refused(pf.UnsupportedError, "Loop lacks flows: give it."):
+        pf.Loop()
+    with refused(pf.QuantityError, "mode = 'sampled' is now called update"):
+        pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, mode="sampled")
+
+
+def test_margins_are_asked_by_name() -> None:
+    one = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1).margins()
+    with refused(pf.UnsupportedError, "margins[0] has no meaning: ask by name, gain_margin_db"):
+        one[0]
+    several = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=[0.1, 0.2]).margins()
+    with refused(pf.UnsupportedError, "write margins.gain_margin_db[1], or have a table"):
+        several[1]
+    assert several.gain_margin_db[1] > several.gain_margin_db[0]
+
+
+def test_a_printed_loop_says_where_it_is() -> None:
+    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
+    lines = dict(line.split("  ", 1) for line in str(loop).splitlines())
+    assert {
+        name: text.strip() for name, text in lines.items() if name not in ("senders", "queue")
+    } == {
+        "model": "continuous, round-trip time frozen",
+        "round-trip time": "0.1 s",
+        "p": "0.01",
+        "p'": "0.1",
+        "window": "14.142 segments",
+    }
+    assert ", rtt='100ms', p_prime=0.1, update=" in repr(loop)
+    shared = pf.Loop(pf.Flows(pf.Reno(), 10, "80ms"), pf.Pi2(), capacity="20Mbit/s")
+    assert f"{float(shared.operating_point.p_prime[0]):.5g}" in str(shared)
+    assert ", capacity='20Mbit/s', update=" in repr(shared)

@@ -12,7 +12,7 @@ from pi2_fluid.laws.aqm import Signal
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import OptionalParameter, choice, quantity
-from pi2_fluid.units import LONG_WAIT, broadcast_shape, validate_quantity
+from pi2_fluid.units import LONG_WAIT, SLOW_LINK, broadcast_shape, validate_quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
@@ -125,7 +125,7 @@ class Pi(PiFamily):
         b = validate_quantity(b, "number", "b")
         frequency = validate_quantity(frequency, "frequency", "frequency")
         reference = validate_quantity(reference, "packets", "reference")
-        capacity = validate_quantity(capacity, "rate", "capacity")
+        capacity = validate_quantity(capacity, "rate", "capacity", usual_from=SLOW_LINK)
         packet_size = validate_quantity(packet_size, "size", "packet_size")
         named = {"a": a, "b": b, "frequency": frequency, "reference": reference}
         broadcast_shape(named | {"capacity": capacity, "packet_size": packet_size})

@@ -10,7 +10,7 @@ from pi2_fluid.laws.bitrates import segments_per_second, with_packet_size
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import OptionalParameter, choice, quantity
-from pi2_fluid.units import validate_quantity
+from pi2_fluid.units import SLOW_LINK, validate_quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
@@ -52,7 +52,9 @@ class Cbr(Sender):
     signal: ClassVar = None
     # In a contract where `rate` is dx/dt the field cannot have that name. Its key in text is what
     # the constructor calls it; the constructor takes both names, so that `replace` works with both.
-    bitrate: Number = dataclasses.field(metadata={**quantity(None, "rate").metadata, "key": "rate"})
+    bitrate: Number = dataclasses.field(
+        metadata={**quantity(None, "rate", usual_from=SLOW_LINK).metadata, "key": "rate"}
+    )
     packet_size: OptionalParameter = quantity(None, "size", optional=True)
     thinned: bool = choice(True, (True, False))
 
@@ -65,7 +67,9 @@ class Cbr(Sender):
         bitrate: Quantity | None = None,
     ) -> None:
         # `rate` goes first: replace(cbr, rate=...) hands over the old bitrate as well.
-        value = validate_quantity(bitrate if rate is None else rate, "rate", "Cbr rate")
+        value = validate_quantity(
+            bitrate if rate is None else rate, "rate", "Cbr rate", usual_from=SLOW_LINK
+        )
         object.__setattr__(self, "bitrate", value)
         object.__setattr__(self, "packet_size", packet_size)
         object.__setattr__(self, "thinned", thinned)

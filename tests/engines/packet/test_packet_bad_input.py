@@ -53,7 +53,7 @@ def assert_refused(call: Any, *said: str) -> None:
 
 DCTCP = {"sender": pf.Dctcp()}
 ANSWERED: dict[str, dict[str, Any]] = {
-    "1 bit/s": {"link": pf.Link(1)},
+    "1 bit/s": {"link": pf.Link("1bit/s")},
     "1 Tbit/s": {"link": pf.Link("1Tbit/s"), "duration": "1ms"},
     "one packet of room": {"link": pf.Link("10Mbit/s", buffer=1)},
     "one packet of room, htb": {"link": pf.Link("10Mbit/s", buffer=1, kind="htb")},
@@ -81,13 +81,13 @@ ANSWERED: dict[str, dict[str, Any]] = {
     "large first windows": {"flows": flows(initial_window=1e5)},
     "constant bit rate": {"flows": pf.Flows(pf.Cbr(rate="5Mbit/s"))},
     "overload": {"flows": pf.Flows(pf.Cbr(rate="50Mbit/s"), 2), "aqm": pf.DualPi2()},
-    "1 bit/s of constant bit rate": {"flows": pf.Flows(pf.Cbr(rate=1))},
+    "1 bit/s of constant bit rate": {"flows": pf.Flows(pf.Cbr(rate="1bit/s"))},
     "scalable, no ECN": {"flows": flows(**DCTCP, ecn=False), "aqm": pf.CoupledPi2()},
     "scalable, no ECN, dual": {"flows": flows(**DCTCP, ecn=False), "aqm": pf.DualPi2()},
     "only L4S": {"flows": flows(**DCTCP), "aqm": pf.DualPi2()},
-    "to 1 bit/s": {"changes": pf.Change("0.1s", capacity=1)},
+    "to 1 bit/s": {"changes": pf.Change("0.1s", capacity="1bit/s")},
     "to 1 bit/s and back": {
-        "changes": [pf.Change("0.1s", capacity=1), pf.Change("0.15s", capacity="10Mbit/s")]
+        "changes": [pf.Change("0.1s", capacity="1bit/s"), pf.Change("0.15s", capacity="10Mbit/s")]
     },
     "to no flows": {"changes": pf.Change("0.1s", counts={"reno": 0})},
     "at once": {"changes": pf.Change(0, counts={"reno": 1}, capacity="1Mbit/s")},

@@ -137,7 +137,7 @@ def test_the_edges_of_the_door_are_open() -> None:
     assert runs.sizes["time"] == 1
     assert runs.seed.values.tolist() == [0, 2**63 - 1]
     assert float(runs.time[-1]) == 0.1
-    slow = scenario(link=pf.Link(1, buffer=2))
+    slow = scenario(link=pf.Link("1bit/s", buffer=2))
     assert float(pf.packet.simulate(slow, seeds=1).rate.sum()) <= 1.0 + 1e-9
     fast = scenario(duration="1ms", link=pf.Link(1e12))
     pf.packet.simulate(fast, seeds=1, bin="1ms")
