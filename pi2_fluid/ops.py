@@ -32,7 +32,8 @@ __all__ = [
 def namespace(*values: object) -> ModuleType:
     """Return `jax.numpy` if any value is a JAX array, else `numpy`; never imports JAX by itself.
 
-    Of dual numbers, with which laws are differentiated, it is `pi2_fluid.duals`.
+    Of dual numbers, with which laws are differentiated, it is `pi2_fluid.duals`. Of a kind of
+    numbers that has functions of its own, it is its `library`.
 
     Examples
     --------
@@ -44,6 +45,8 @@ def namespace(*values: object) -> ModuleType:
     for value in values:
         if isinstance(value, duals.Dual):
             return duals
+        if isinstance(library := getattr(type(value), "library", None), ModuleType):
+            return library
         if jax is not None and isinstance(value, jax.Array):
             jnp: ModuleType = jax.numpy
             return jnp
