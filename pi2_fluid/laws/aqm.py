@@ -6,7 +6,7 @@ import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -89,9 +89,11 @@ class Signal(NamedTuple):
 #: What may have a closed form, and what it follows from.
 _CLOSED_FORMS: Final = {
     "at_rest": ("update", "controller"),
+    "coupling": ("encode",),
     "decode": ("encode",),
     "flow": ("update", "drift"),
     "holds": ("signals", "drift"),
+    "price_base": ("encode",),
 }
 
 
@@ -154,6 +156,13 @@ class Aqm(Record, ABC):
     #: What packets see of the controller's variable u: "linear", u; "square", u^2; "coupled", u^2
     #: (Classic) and min(k u, 1) (Scalable). None: something else. Closed forms and batches ask.
     encoder: ClassVar[str | None] = None
+    #: Whether gains can be designed for it: it has the fields `alpha`, `beta`, `target` and
+    #: `update_interval`, a `gain_factor`, and an `update` that is `PiFamily`'s near its target.
+    designable: ClassVar[bool] = False
+    #: Whether it has no variable of its own, and signals what its full buffer loses.
+    overflows: ClassVar[bool] = False
+    #: Whether packets may be spared what `encode` says: while few wait, or after one that was not.
+    spares: ClassVar[bool] = False
     #: Whether operating points and loops can be built of its two queues: of bands, `serve`,
     #: `delays`, `at_rest_alone`, and a `target` that is that of the Classic one.
     rests_apart: ClassVar[bool] = False
@@ -239,6 +248,21 @@ class Aqm(Record, ABC):
     def highest(self) -> Number:
         """The value of the controller's variable above which all that can be is signalled."""
         return 1.0
+
+    @property
+    def clips_at(self) -> Number:
+        """The largest value of the controller's variable that `saturate` lets it have."""
+        return self.highest
+
+    @property
+    def coupling(self) -> Number | None:
+        """`k`, if Classic packets see u^2 and Scalable ones min(k u, 1); None: if not so."""
+        return None
+
+    @property
+    def price_base(self) -> Number | None:
+        """Phi, if packets see 1 - phi^-u, so that marks of several links add up; None: else."""
+        return None
 
     @property
     def full_load(self) -> Number:
@@ -360,6 +384,15 @@ class Aqm(Record, ABC):
             solution = law._rest_one(start, float(at[index]), float(served[index]))
             states[(slice(None), *index)], delays[index] = solution[:-1], solution[-1]
         return tuple(state[()] for state in states), delays[()]
+
+    def with_marks(self) -> Self:
+        """Return the law that marks all packets that can be marked, instead of dropping them.
+
+        By its field `ecn`; a law without one is taken to do so already.
+        """
+        known = {field.name for field in dataclasses.fields(self)}
+        marks: dict[str, Any] = {"ecn": True}
+        return dataclasses.replace(self, **marks) if "ecn" in known else self
 
     # Of two queues
 

@@ -5,14 +5,34 @@ What is left unmarked by several links is phi ** -(sum of their prices).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from pi2_fluid.ops import Number, expm1, log, log1p, minimum
 
-__all__ = ["highest_price", "marked", "price_of"]
+__all__ = ["PriceResponse", "highest_price", "marked", "price_of"]
 
 # Beyond it, what is left unmarked is lost in rounding.
 _CERTAIN: Final = 1.0 - 1e-15
+
+
+class PriceResponse(NamedTuple):
+    """How a source answers prices: a rate that falls by alpha q / (M tau), and slowly to a utility.
+
+    Examples
+    --------
+    >>> from pi2_fluid.laws.senders.paganini import Paganini
+    >>> Paganini(bottlenecks=3).price_response
+    PriceResponse(phi=100.0, alpha=0.37, beta=1.5, bottlenecks=3.0)
+    """
+
+    phi: Number
+    """Base of the marking probability."""
+    alpha: Number
+    """Gain on the sum of prices, q."""
+    beta: Number
+    """Gain of the utility; 0: it has none of its own."""
+    bottlenecks: Number
+    """M, the links with a price that it reckons with."""
 
 
 def marked(price: Number, phi: Number) -> Number:

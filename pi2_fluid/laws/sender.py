@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pi2_fluid.laws.aqm import Aqm
+    from pi2_fluid.laws.exponential import PriceResponse
     from pi2_fluid.values import FloatArray, Real
 
 __all__ = ["CLOCKS", "REDUCTIONS", "Sender", "load_of"]
@@ -35,6 +36,7 @@ _CLOSED_FORMS: Final = {
     "at_rest": ("rate", "sending_rate_under"),
     "equilibrium": ("rate", "sending_rate", "sending_rate_under"),
     "acked": ("rate", "sending_rate", "sending_rate_under"),
+    "price_response": ("rate", "sending_rate_under"),
 }
 
 
@@ -93,6 +95,8 @@ class Sender(Record, ABC):
     kernel: ClassVar[str | None] = None
     #: Shape of its plant in closed form, "reno", "scalable" or "cubic"; None if it has none.
     plant: ClassVar[str | None] = None
+    #: What comes closest to it where a closed form is asked of it that it has not, as an advice.
+    instead: ClassVar[str] = "use Reno, CReno, Cubic or Scalable"
     #: Name of the congestion control that runs it packet by packet, None if there is none.
     congestion: ClassVar[str | None] = None
     #: The engine that alone runs it, since it has no equations here; "": any that can.
@@ -215,6 +219,25 @@ class Sender(Record, ABC):
     def constant_rate(self) -> Number | None:
         """Bit/s that every flow sends whatever happens; None if its window decides."""
         return None
+
+    def at_bitrate(self, bitrate: float) -> Sender | None:
+        """Return the law at another constant rate (bit/s); None if its rate cannot be set."""
+        return None
+
+    @property
+    def price_response(self) -> PriceResponse | None:
+        """How it answers prices, if that is a form that proofs over any network know; or None."""
+        return None
+
+    @property
+    def averages(self) -> str:
+        """What its law has on average that packets do at times, as a clause; "": nothing."""
+        return ""
+
+    @property
+    def lost_in_integers(self) -> str:
+        """What lets windows of packets outgrow it where they count in integers; "": nothing."""
+        return ""
 
     @property
     def timer(self) -> Number | None:

@@ -20,7 +20,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.equilibrium import OperatingPoint
 from pi2_fluid.records.record import declares
@@ -81,7 +81,7 @@ def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm |
     Exists for {Reno, CReno} x {Pi, Pie, Pi2, CoupledPi2, DualPi2} and Scalable x {Pi, Pie,
     CoupledPi2}.
     """
-    if not isinstance(aqm, PiFamily):
+    if not has_gains(aqm):
         return None
     p, rtt, u = point.p, point.rtt, point.controller
     plant: Plant

@@ -13,15 +13,13 @@ Scalable unless p' = 1 is worse), so these limits bound every load.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError, renamed
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.coupled import CoupledFamily
-from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.gains import coupling_of, has_gains
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.analytic import solve_margins
 from pi2_fluid.loop.margins import Margins, known
@@ -39,9 +37,13 @@ from pi2_fluid.units import (
 )
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import FloatArray, Quantity, Real, Values
+    from pi2_fluid.laws.aqms.pi_family import PiFamily
+    from pi2_fluid.values import FloatArray, Number, Quantity, Real, Values
 
 __all__ = ["low_load", "rtt_limit"]
+
+#: Probabilities at which a factor that vanishes with p is compared with sqrt(p).
+_SMALL_P: Final = (2.0**-80, 2.0**-120)
 
 
 @renamed(mode="update")
@@ -138,7 +140,7 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Quantity, update: str = "continuous"
     rtt = validate_quantity(given["rtt"], "time", "rtt", usual=LONG_PATH)
     broadcast_shape({"rtt": rtt, **named_arrays(aqm), **named_arrays(sender)})
     m, scale = _limit_gain(sender, aqm)
-    assert isinstance(aqm, PiFamily)
+    assert has_gains(aqm)
     arrays = np.broadcast_arrays(m, aqm.alpha * scale, aqm.beta * scale, aqm.update_interval, rtt)
     m, alpha, beta, interval, rtt = (np.asarray(value, float) for value in arrays)
     no_limit = np.isinf(m).all() or not m.any()
@@ -200,24 +202,37 @@ def _vanishing(rows: FloatArray, parameters: list[FloatArray], update: str) -> F
 
 
 def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
-    """Return m as p' -> 0, which may be 0 or inf, and PIE's factor on alpha and beta there."""
+    """Return m as p' -> 0, which may be 0 or inf, and the factor on alpha and beta there."""
     encoder = declares(aqm, "encoder")
-    square = isinstance(aqm, Pie) and aqm.table == "sqrt2p"
     plant, law = declares(sender, "plant"), cast(Any, sender)
     if plant == "reno":
         m: Any = 2.0 * np.sqrt(law.increase * law.decrease)
         if encoder in ("square", "coupled"):
             return m, 1.0
-        if encoder == "linear":
-            return (m / np.sqrt(2.0) if square else np.inf), 1.0  # times sqrt(2) p' / (2 p')
-    if plant == "scalable" and encoder in ("linear", "coupled") and aqm.bands == 1:
-        k = aqm.k if isinstance(aqm, CoupledFamily) else 1.0
-        m = law.per_mark * (0.0 if square else k)
-        scale = aqm.gain_factor(np.float64(0.0)) if isinstance(aqm, Pie) and not square else 1.0
-        return m, scale
-    raise UnsupportedError(
-        f"{type(sender).__name__} under {type(aqm).__name__} has no closed-form limit: use"
-        " Loop(...).margins() at a small load, e.g. p_prime=1e-6, instead."
+        if encoder == "linear" and has_gains(aqm):
+            return m * _linear_slope(aqm), 1.0
+    one_queue = encoder in ("linear", "coupled") and aqm.bands == 1
+    if plant == "scalable" and one_queue and has_gains(aqm):
+        factor: Any = aqm.gain_factor(np.float64(0.0))
+        vanishes = np.all(np.equal(factor, 0.0))
+        return (law.per_mark * 0.0, 1.0) if vanishes else (law.per_mark * coupling_of(aqm), factor)
+    raise _no_limit(type(sender).__name__, aqm)
+
+
+def _linear_slope(aqm: PiFamily) -> Number:
+    """Return the factor on the gains over 2 p' as p' -> 0, which turns dp'/p' into dp."""
+    if np.all(np.greater(aqm.gain_factor(np.float64(0.0)), 0.0)):
+        return np.inf
+    slopes: list[Number] = [aqm.gain_factor(np.float64(p)) / (2.0 * np.sqrt(p)) for p in _SMALL_P]
+    if not np.allclose(slopes[0], slopes[1], rtol=1e-9, atol=0.0):
+        raise _no_limit("Reno", aqm)
+    return slopes[0]
+
+
+def _no_limit(sender: str, aqm: Aqm) -> UnsupportedError:
+    return UnsupportedError(
+        f"{sender} under {type(aqm).__name__} has no closed-form limit: use Loop(...).margins() at"
+        " a small load, e.g. p_prime=1e-6, instead."
     )
 
 

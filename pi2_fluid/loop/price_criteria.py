@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.laws.aqms.price import Price
-from pi2_fluid.laws.senders.paganini import Paganini
 from pi2_fluid.network.routes import on_their_ways
 from pi2_fluid.records.labels import align_labels, relabel
 from pi2_fluid.units import validate_quantity
@@ -226,15 +224,17 @@ def price_criteria(
     size = network.packet_size
     senders = [flow.sender for flow in on_their_ways(network.flows, queues, size)]
     routes = [flow.route or network.node_names for flow in network.flows]
-    prices = [name for name in names if isinstance(queues[name], Price)]
+    phis = {name: queues[name].price_base for name in names if queues[name].acts_on == "arrivals"}
+    prices = [name for name, phi in phis.items() if phi is not None]
     moving = [
         (sender, sum(name in prices for name in route))
         for sender, route in zip(senders, routes, strict=True)
         if sender.signal is not None and any(name in names for name in route)
     ]
-    sources = [(law, crossed) for law, crossed in moving if isinstance(law, Paganini)]
-    bases = {float(law.phi) for law in map(queues.get, prices) if isinstance(law, Price)}
-    bases |= {float(law.phi) for law, _ in sources}
+    answers = [(sender.price_response, crossed) for sender, crossed in moving]
+    sources = [(answer, crossed) for answer, crossed in answers if answer is not None]
+    bases = {float(phi) for phi in phis.values() if phi is not None}
+    bases |= {float(answer.phi) for answer, _ in sources}
     missing = []
     if len(sources) < len(moving) or len(prices) < len(names):
         missing.append("only sources and links of prices")
@@ -246,15 +246,11 @@ def price_criteria(
         missing.append("signals by independent draws")
     if not point.unique:
         missing.append("independent rows of the routing matrix")
-    counted = [law.bottlenecks or 1.0 for law, _ in sources]
-    if any(own < crossed for own, (_, crossed) in zip(counted, sources, strict=True)):
+    if any(answer.bottlenecks < crossed for answer, crossed in sources):
         missing.append("M of at least the full links on each route")
-    alpha = max((float(law.alpha) for law, _ in sources), default=math.nan)
+    alpha = max((float(answer.alpha) for answer, _ in sources), default=math.nan)
     fastest = max(
-        (
-            0.0 if law.static else float(law.beta * own / law.alpha)
-            for own, (law, _) in zip(counted, sources, strict=True)
-        ),
+        (float(answer.beta * answer.bottlenecks / answer.alpha) for answer, _ in sources),
         default=math.nan,
     )
     eta = fastest * max(float(flow.base_rtt) for flow in network.flows)

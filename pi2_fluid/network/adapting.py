@@ -12,7 +12,6 @@ from typing import Final
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value, warn_of
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.laws.senders.cbr import Cbr
 from pi2_fluid.laws.senders.cubic import Cubic
 from pi2_fluid.laws.senders.prague import Prague
 from pi2_fluid.network.cells import Cell
@@ -128,12 +127,13 @@ def _offering(flow: Flows, times: float, cell: str) -> Flows:
     rate = flow.sender.constant_rate
     if rate is None:
         return flow
-    if not isinstance(flow.sender, Cbr):
+    sender = flow.sender.at_bitrate(float(rate) * times)
+    if sender is None:
         raise UnsupportedError(
             f"cell {show_value(cell)} has a {type(flow.sender).__name__}, whose rate is its own and"
             " cannot be set: use Cbr, or leave rate out."
         )
-    return dataclasses.replace(flow, sender=dataclasses.replace(flow.sender, bitrate=rate * times))
+    return dataclasses.replace(flow, sender=sender)
 
 
 def _span_of(rtt: object) -> tuple[float, float]:

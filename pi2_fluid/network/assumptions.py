@@ -8,8 +8,6 @@ import numpy as np
 
 from pi2_fluid.errors import quietly, warn_of
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.coupled import CoupledFamily
-from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.rest import has_ticks
 
@@ -69,12 +67,11 @@ def check_assumptions(
             f" time {min(float(np.min(rtt)) for rtt in rtts):.3g} s, so only the exact"
             ' update="sampled" describes the loop: shorten T.'
         )
-    limit = aqm.limit if isinstance(aqm, PiFamily) else aqm.highest
-    clamped = np.any(u > np.asarray(limit) * (1 + 1e-9))
+    clamped = np.any(u > np.asarray(aqm.clips_at) * (1 + 1e-9))
     # One class alone cannot ask for more than p = 1; a Classic one beside it can.
     beside = len(senders) > 1 and any(sender.signal == "scalable" for sender in senders)
-    if isinstance(aqm, CoupledFamily) and beside:
-        clamped = clamped or np.any(np.asarray(aqm.k) * u > 1 + 1e-9)
+    if aqm.coupling is not None and beside:
+        clamped = clamped or np.any(np.asarray(aqm.coupling) * u > 1 + 1e-9)
     if clamped:
         found["clamped"] = (
             f"the controller rests at {float(np.max(u)):.3g}, above the value at which the queue"

@@ -20,8 +20,6 @@ import numpy as np
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm, Signal
-from pi2_fluid.laws.aqms.price import Price
-from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.registry import AQMS, aqm_class
 from pi2_fluid.network.assumptions import check_assumptions
@@ -195,7 +193,7 @@ class _Law:
         self.full_load, self.highest = float(node.aqm.full_load), float(node.aqm.highest)
         #: Of a tail drop, whose variable is what part it loses: the delay of a full buffer.
         self.buffer = float(node.link.buffer) / self.capacity
-        self.overflows = isinstance(node.aqm, TailDrop)
+        self.overflows = node.aqm.overflows
         self.prices = node.aqm.acts_on == "arrivals"
 
     def encode(self, u: FloatArray) -> Signal:
@@ -264,9 +262,9 @@ class _Links:
         self.laws = list(map(_Law, nodes, self.capacity))
         self.flows, self.combine = flows, combine
         #: Whether no link has a queue at rest, each marks all packets alike, and drops none.
-        self.priced = all(type(law.aqm).encode is Price.encode for law in self.laws) and not any(
-            flow.sender.thinned for flow in flows
-        )
+        self.priced = all(
+            law.prices and law.aqm.price_base is not None for law in self.laws
+        ) and not any(flow.sender.thinned for flow in flows)
         self.least = LEAST if self.priced else _NO_SIGNAL
         self.highest = np.array([law.highest for law in self.laws])
         #: What may arrive at a link that is full.

@@ -10,7 +10,6 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
 from pi2_fluid.laws.aqm import Aqm, Signal
-from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.response import respond
 from pi2_fluid.network.rest import Rest, rest_at
@@ -64,7 +63,7 @@ def fill(
     """
     if not any(_hears(flow) for flow in flows):
         return _fill_by_delay(flows, aqm, packets, shape)
-    if isinstance(aqm, TailDrop):
+    if aqm.overflows:
         _require_rest_without_signals(flows, aqm)
         return _fill_by_delay(flows, aqm, packets, shape)
 
@@ -241,7 +240,7 @@ def _unheeded(aqm: Aqm, delay: Number, packets: Number) -> Number:
     """
     highest = np.asarray(aqm.highest, float)
     low, high = 0.0 * delay, highest + 0.0 * delay
-    if isinstance(aqm, TailDrop):
+    if aqm.overflows:
         return low
 
     def waits(u: Number) -> Number:

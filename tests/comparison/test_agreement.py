@@ -270,7 +270,7 @@ def test_prices_that_are_guessed_are_named() -> None:
 
 
 def test_what_has_no_known_cause_says_so() -> None:
-    flow = FlowFacts("reno", True, 20.0, 0.004, 20.1, False, False)
+    flow = FlowFacts("reno", True, 20.0, 0.004, 20.1, "", "")
     facts = Facts(
         flows=(flow,), backlog=100.0, slot=1e-4, step=math.inf, unresponsive=0.0,
         clamped=(0.0, 0.0), spread=(0.01, 0.01), late_starts=False, spare=1.0, aims=True,
@@ -281,7 +281,7 @@ def test_what_has_no_known_cause_says_so() -> None:
     assert "leaves slow start together" in name_causes(late, "delay_p99")
     dual = facts._replace(slot=3e-3, step=1e-3)
     assert "one packet takes 3 ms" in name_causes(dual, "mark_fraction")
-    dctcp = facts._replace(flows=(flow._replace(name="dctcp", averaged=True),))
+    dctcp = facts._replace(flows=(flow._replace(name="dctcp", averaged="lasts"),))
     assert "averaged law of dctcp" in name_causes(dctcp, "damping")
     assert name_causes(dctcp, "delay_mean") == UNKNOWN
     price = facts._replace(flows=(flow._replace(name="it", guesses=True, unsent=0.08),))

@@ -156,7 +156,7 @@ def test_correlations_of_several_pushes_add_up() -> None:
 # --- causes ---------------------------------------------------------------------------------
 
 QUIET = Facts(
-    flows=(FlowFacts("long", True, 20.0, 0.004, 20.0, False, False),), backlog=100.0, slot=1e-4,
+    flows=(FlowFacts("long", True, 20.0, 0.004, 20.0, "", ""),), backlog=100.0, slot=1e-4,
     step=np.inf, unresponsive=0.0, clamped=(0.0, 0.0), spread=(0.01, 0.01), late_starts=False,
     spare=1.0, aims=True, damping=0.5,
 )  # fmt: skip

@@ -165,11 +165,11 @@ def _end_of_delays(comparison: Comparison, place: Place) -> float:
 def _draw_signals(ax: Axes, comparison: Comparison, pens: list[_Pen], place: Place) -> None:
     from pi2_fluid.comparison.agreement.curves import stretch_means
     from pi2_fluid.comparison.agreement.places import at_place
-    from pi2_fluid.laws.aqms.pi_family import PiFamily
+    from pi2_fluid.laws.gains import has_gains
     from pi2_fluid.plot import COLORS
 
     width = float(comparison.scenario.duration) / _POINTS
-    aims = isinstance(place.node.aqm, PiFamily)
+    aims = has_gains(place.node.aqm)
     for index in [None] if aims else place.classes:
         for run, pen in _backwards(comparison, pens):
             result = at_place(run.result, place)

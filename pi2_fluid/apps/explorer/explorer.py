@@ -23,7 +23,7 @@ from pi2_fluid.errors import (
     show_value,
 )
 from pi2_fluid.laws.aqms.pi2 import Pi2
-from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.loop.margins import Margins
@@ -36,6 +36,7 @@ from pi2_fluid.units import LONG_PATH, validate_number
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import FloatArray, Quantity
 
 __all__ = ["Curves", "explore", "explorer_curves"]
@@ -154,7 +155,7 @@ def _one_sender(sender: object) -> Sender:
 
 
 def _one_queue(aqm: object) -> PiFamily:
-    if not isinstance(aqm, PiFamily):
+    if not has_gains(aqm):
         raise UnsupportedError(
             f"aqm = {show_value(aqm)} has no alpha, beta and update_interval: give Pi, Pie, Pi2,"
             " CoupledPi2 or DualPi2."

@@ -23,7 +23,7 @@ from pi2_fluid.engines.fluid.fluid import Fluid
 from pi2_fluid.engines.packet.packets import Packets
 from pi2_fluid.engines.simulating import require_engine
 from pi2_fluid.errors import DomainError, QuantityError
-from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.network.catalogue import find_scenario
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.results import summarize
@@ -304,7 +304,7 @@ def _numbers_at(
     if not schema.binned and spread.seeds[0] < _TOLERANCE * found["delay_mean"].seeds[0]:
         # Of a fluid at rest, what is left is the solver's.
         found["delay_sd"] = spread._replace(seeds=np.zeros(1))
-    if isinstance(place.node.aqm, PiFamily):
+    if has_gains(place.node.aqm):
         u = result["controller"].sel(time=late).mean("time")
         found["controller"] = _Number("1", np.atleast_1d(u.to_numpy()))
     return found

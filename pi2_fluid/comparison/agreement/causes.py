@@ -20,10 +20,8 @@ from pi2_fluid.comparison.agreement.places import (
     delay_of_route,
     signals_of,
 )
-from pi2_fluid.errors import DomainError, UnsupportedError
-from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.aqms.pie import Pie
-from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.network.routes import on_their_ways
 from pi2_fluid.network.scenario import Scenario
 
@@ -51,6 +49,7 @@ _CYCLE: Final = 0.01  # damping
 _QUIET: Final = 0.25  # of what is between the packets' quartiles
 _LOST: Final = 0.02  # of what would arrive
 _ACKS: Final = 0.01  # of the capacity
+_RATE: Final = 1000.0  # packets per second: a link to ask at what delay a queue rests
 _WAIT: Final = 0.05  # of a round-trip time
 
 
@@ -65,10 +64,10 @@ class FlowFacts(NamedTuple):
     """Part of its packets that is marked or dropped."""
     law: float
     """Segments that the window law has at these signals; NaN if it has none there."""
-    integers: bool
-    """Whether it is a DCTCP that counts alpha in Linux's integers."""
-    averaged: bool
-    """Whether it is a DCTCP by its averaged law, which does not pause after a reduction."""
+    integers: str
+    """What lets its windows outgrow its law in integers: `Sender.lost_in_integers`."""
+    averaged: str
+    """What its law has on average that packets do at times: `Sender.averages`."""
     waits: float = 0.0
     """Part of its round-trip time that acknowledgements wait in queues on their way back."""
     guesses: bool = False
@@ -99,7 +98,7 @@ class Facts(NamedTuple):
     late_starts: bool
     """Whether slow start happens within the stretch."""
     spare: float
-    """Controller over signals, of a PIE; 1 otherwise."""
+    """Controller over signals, of a queue that spares packets; 1 otherwise."""
     aims: bool
     """Whether the queue holds its delay at a target, or at nothing, whatever its p."""
     damping: float
@@ -177,7 +176,7 @@ def gather_facts(
         late_starts=any(f.slow_start and float(f.start) >= after for f in flows)
         or any(change.counts and float(change.at) >= after for change in scenario.changes),
         spare=_spare(aqm, packets, here),
-        aims=isinstance(aqm, PiFamily) or aqm.acts_on == "arrivals",
+        aims=_aims(aqm),
         damping=damping,
         lost=lost,
         acks=_acks(place, packets),
@@ -208,8 +207,8 @@ def _flow_facts(
         window=window,
         signals=signals,
         law=law,
-        integers=isinstance(sender, Dctcp) and sender.variant == "linux",
-        averaged=isinstance(sender, Dctcp) and sender.law == "rate",
+        integers=sender.lost_in_integers,
+        averaged=sender.averages,
         waits=waits / rtt,
         guesses=sender.answers_at_once,
         unsent=1.0 - float(means["throughput"].isel(flows=index)) / bits * rtt / window
@@ -242,11 +241,20 @@ def _acks(place: Place, packets: xarray.Dataset) -> float:
 
 
 def _clamped(aqm: Aqm, run: xarray.Dataset) -> float:
-    if not isinstance(aqm, PiFamily):
+    if not has_gains(aqm):
         return 0.0
     u = run["controller"].to_numpy()
     # Packets report a law's integers, which stop a little below the limit.
-    return float(np.mean((u <= 0.0) | (u >= (1.0 - 1e-6) * float(aqm.limit))))
+    return float(np.mean((u <= 0.0) | (u >= (1.0 - 1e-6) * float(aqm.clips_at))))
+
+
+def _aims(aqm: Aqm) -> bool:
+    """Return whether a queue rests with the same delay, whatever its p."""
+    try:
+        low, high = (aqm.at_rest(part * aqm.highest, _RATE)[1] for part in (0.25, 0.75))
+    except (DomainError, SolverError, UnsupportedError):  # it rests nowhere
+        return False
+    return bool(np.allclose(np.asarray(low, float), np.asarray(high, float), rtol=1e-6))
 
 
 def _swing(run: xarray.Dataset) -> float:
@@ -255,7 +263,7 @@ def _swing(run: xarray.Dataset) -> float:
 
 
 def _spare(aqm: Aqm, packets: xarray.Dataset, means: xarray.Dataset) -> float:
-    if not isinstance(aqm, Pie):
+    if not aqm.spares:
         return 1.0
     signals = float(means["drop_fraction"] + means["mark_fraction"])
     return float(packets["controller"].mean()) / signals if signals > 0.0 else 1.0
@@ -308,7 +316,7 @@ def _integers(facts: Facts) -> str:
         if _stuck(flow):
             return (
                 f"{flow.name} has {flow.window:.3g} segments where its law has {flow.law:.3g}:"
-                " Linux's integers set DCTCP's alpha to 0 below 1/64, and the window hardly falls"
+                f" {flow.integers}"
             )
     return ""
 
@@ -316,15 +324,12 @@ def _integers(facts: Facts) -> str:
 def _averages(facts: Facts) -> str:
     for flow in facts.flows:
         if flow.averaged:
-            return (
-                f"the averaged law of {flow.name} reduces the window in every round trip; packets"
-                ' pause after a reduction, and so does Dctcp(law="renewal")'
-            )
+            return f"the averaged law of {flow.name} {flow.averaged}"
     return ""
 
 
 def _stuck(flow: FlowFacts) -> bool:
-    return flow.integers and flow.window > _STUCK * flow.law
+    return bool(flow.integers) and flow.window > _STUCK * flow.law
 
 
 def _constant(facts: Facts) -> str:
@@ -367,7 +372,7 @@ def _spacing(facts: Facts) -> str:
     if facts.spare < _SPARE:
         return ""
     return (
-        "PIE spaces its drops and spares short queues, so its p is"
+        "the queue spaces its drops and spares short queues, so its p is"
         f" {facts.spare:.2f} times what it drops"
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from pi2_fluid.comparison.response.sinusoids import amplitudes, held
 from pi2_fluid.engines.simulating import require_engine
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
-from pi2_fluid.laws.aqms.imposed import IMPOSABLE, Imposed
+from pi2_fluid.laws.aqms.imposed import Imposed, can_be_imposed
 from pi2_fluid.laws.sines import Sines
 from pi2_fluid.network.equilibrium import equilibrium
 from pi2_fluid.network.network import refuse_several
@@ -165,7 +165,7 @@ def imposing(
 ) -> Scenario:
     """Return a scenario with its controller replaced by sines; arguments as `identify_response`."""
     _refuse_several(scenario)
-    if not isinstance(scenario.aqm, IMPOSABLE):
+    if not can_be_imposed(scenario.aqm):
         raise UnsupportedError(
             f"{type(scenario.aqm).__name__} has no p' that can be given: measure the response with"
             " Pi2(), CoupledPi2() or DualPi2()."

@@ -13,6 +13,7 @@ from pi2_fluid.comparison.sharing.pairs import PACKET, Pair, flow_rates, read_pa
 from pi2_fluid.errors import QuantityError, renamed, show_value
 from pi2_fluid.laws.aqms.coupled import CoupledPi2
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+from pi2_fluid.laws.gains import coupling_of
 from pi2_fluid.laws.sender import CLOCKS, Sender
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.laws.senders.scalable import Scalable
@@ -30,7 +31,7 @@ from pi2_fluid.units import LONG_PATH, validate_choice, validate_quantity
 if TYPE_CHECKING:
     import xarray
 
-    from pi2_fluid.laws.aqms.coupled import CoupledFamily
+    from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import BoolArray, ComplexArray, FloatArray, Quantity, Real
 
 __all__ = ["coexistence"]
@@ -171,9 +172,9 @@ def coexistence(
         CoupledPi2() if aqm is None else aqm,
     )
     numbers = _read_counts(counts)
-    grid = _read_grid(rtts, load, pair.aqm.k if k is None else k)
+    grid = _read_grid(rtts, load, coupling_of(pair.aqm) if k is None else k)
     spread, shape = _spread(grid)
-    pair = pair._replace(aqm=replace(pair.aqm, k=spread["k"]))
+    pair = pair._replace(aqm=_coupled(pair.aqm, spread["k"]))
     require_load(
         spread["load"], pair.aqm.limit, "load", "the largest p' that this queue lets itself have"
     )
@@ -196,6 +197,12 @@ def coexistence(
         **model,
     }
     return _dataset(table, grid, shape, attrs)
+
+
+def _coupled(aqm: PiFamily, k: Real) -> PiFamily:
+    """Return a queue with another coupling factor."""
+    numbers: dict[str, Any] = {"k": k}
+    return replace(aqm, **numbers)
 
 
 def _read_grid(rtts: Quantity, load: Quantity, k: Quantity) -> dict[str, Real]:
@@ -281,7 +288,7 @@ def _flows(pair: Pair, counts: tuple[float, float], base_rtts: tuple[Any, Any]) 
 
 
 def _at_rest(
-    point: OperatingPoint, spread: dict[str, Any], aqm: CoupledFamily, shape: tuple[int, ...]
+    point: OperatingPoint, spread: dict[str, Any], aqm: PiFamily, shape: tuple[int, ...]
 ) -> dict[str, tuple[Any, str, str]]:
     share = np.broadcast_to(point.share[1], shape)
     room = 1.0 - aqm.kept_for_classic
@@ -324,7 +331,7 @@ def _margins(
         with quietly():
             loop = Loop(
                 _flows(pair, counts, (own["rtt_classic"], own["rtt_scalable"])),
-                replace(pair.aqm, k=own["k"]),
+                _coupled(pair.aqm, own["k"]),
                 capacity=8.0 * PACKET * capacity[resting],
                 packet_size=PACKET,
                 **model,

@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from pi2_fluid.comparison.sharing.pairs import PACKET, Pair, flow_rates, read_pair, require_load
 from pi2_fluid.errors import ScenarioError, renamed, show_value
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+from pi2_fluid.laws.gains import coupling_of
 from pi2_fluid.laws.presets import linux_dualpi2
 from pi2_fluid.laws.sender import CLOCKS, Sender
 from pi2_fluid.laws.senders.reno import Reno
@@ -128,7 +129,7 @@ def largest_l4s_share(
     given = base_rtt if base_rtt_scalable is None else base_rtt_scalable
     mine = validate_quantity(given, "time", "base_rtt_scalable", usual=LONG_PATH)
     load = validate_quantity(p_prime, "number", "p_prime", high=1.0)
-    highest = min(float(queue.limit), 1.0 / float(queue.k))
+    highest = min(float(queue.limit), 1.0 / float(coupling_of(queue)))
     require_load(load, highest, "p_prime", "where every Scalable packet is marked already")
     shape = broadcast_shape({"base_rtt": paths, "base_rtt_scalable": mine, "p_prime": load})
     shares = np.empty(shape)

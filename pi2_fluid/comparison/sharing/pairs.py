@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.errors import DomainError, ScenarioError, show_value
-from pi2_fluid.laws.aqms.coupled import CoupledFamily
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.rest import own_delay, rest_at
 from pi2_fluid.records.record import require_scalars
 
 if TYPE_CHECKING:
+    from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import Number, Real
 
 __all__ = ["PACKET", "Pair", "flow_rates", "read_pair", "require_load"]
@@ -29,7 +30,7 @@ class Pair(NamedTuple):
 
     classic: Sender
     scalable: Sender
-    aqm: CoupledFamily
+    aqm: PiFamily
 
 
 def read_pair(classic: Any, scalable: Any, aqm: object) -> Pair:
@@ -48,7 +49,7 @@ def read_pair(classic: Any, scalable: Any, aqm: object) -> Pair:
                 f"{signal} = {show_value(sender)} is no sender that obeys {signal} signals: give"
                 f" e.g. {_EXAMPLES[signal]}."
             )
-    if not isinstance(aqm, CoupledFamily):
+    if not has_gains(aqm) or aqm.coupling is None:
         raise ScenarioError(
             f"aqm = {show_value(aqm)} couples no Classic and Scalable signals: give CoupledPi2(...)"
             " for one queue, or DualPi2(...) for two."

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from pi2_fluid.errors import DomainError
-from pi2_fluid.laws.aqms.coupled import CoupledFamily
-from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import coupling_of
 from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.laws.sender import Sender, load_of
 from pi2_fluid.network.changes import Change
@@ -23,6 +22,7 @@ from pi2_fluid.network.link import Link
 from pi2_fluid.network.scenario import Scenario
 
 if TYPE_CHECKING:
+    from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import BoolArray, FloatArray
 
 __all__ = ["BASE", "STEPS", "Corner", "Reach", "State", "Step", "corners_of", "queue_met"]
@@ -128,8 +128,8 @@ class Corner:
     def clamped(self, controller: FloatArray) -> BoolArray:
         """Whether values of the controller's variable are at a bound of what these flows see."""
         top = float(self.queue.limit)
-        if isinstance(self.queue, CoupledFamily) and self.sender.signal == "scalable":
-            top = min(top, 1.0 / float(self.queue.k))
+        if self.sender.signal == "scalable":
+            top = min(top, 1.0 / float(coupling_of(self.queue)))
         return (controller <= 0.0) | (controller >= (1.0 - _CLOSE) * top)
 
     @property
@@ -215,7 +215,7 @@ def queue_met(sender: Sender, queue: PiFamily) -> PiFamily:
     if queue.bands == 2:
         return queue.in_one_queue()
     # The law of Scalable flows is of marks; those of one queue for all have to be switched on.
-    return queue if isinstance(queue, CoupledFamily) else replace(queue, ecn=True)  # type: ignore[call-arg]
+    return queue.with_marks()
 
 
 def _rtts(region: Reach, queue: PiFamily) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pi2_fluid.laws.aqm import Signal
 from pi2_fluid.laws.aqms.pi_family import PiFamily, controller_numbers
@@ -42,6 +42,15 @@ class CoupledFamily(PiFamily):
     def fluid_parameters(self) -> dict[str, Any]:
         """Return the controller's numbers and k."""
         return controller_numbers(self) | {"k": self.k}
+
+    @property
+    def coupling(self) -> Number:
+        """`k`."""
+        return self.k
+
+    def with_marks(self) -> Self:
+        """Return the law as it is: Scalable packets are always marked."""
+        return self
 
     def encode(self, u: Number) -> Signal:
         """Return (u^2, min(k u, 1))."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
-from pi2_fluid.laws.aqms.coupled import CoupledPi2
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.aqms.pi2 import Pi2
 from pi2_fluid.laws.sines import Sines
@@ -18,6 +17,7 @@ from pi2_fluid.ops import Number
 from pi2_fluid.records.record import (
     OptionalParameter,
     Parameter,
+    declares,
     described,
     quantity,
     require_scalars,
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import FloatArray
 
-__all__ = ["IMPOSABLE", "Imposed"]
+__all__ = ["Imposed", "can_be_imposed"]
 
-#: Whose controller can be replaced.
-IMPOSABLE = (Pi2, CoupledPi2, DualPi2)
 _ROUNDING = 1e-12
 
 
@@ -92,7 +90,7 @@ class Imposed(Aqm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if type(self.queue) not in IMPOSABLE:
+        if not can_be_imposed(self.queue):
             raise QuantityError(
                 f"Imposed queue = {show_value(self.queue)} has no p' that can be given: give"
                 " Pi2(), CoupledPi2() or DualPi2()."
@@ -277,6 +275,18 @@ class Imposed(Aqm):
             "target": target,
             "update_interval": self.update_interval,
         }
+
+
+def can_be_imposed(aqm: Aqm) -> TypeGuard[PiFamily]:
+    """Return whether the p' of a queue can be given: whether it says that its variable is one.
+
+    Examples
+    --------
+    >>> from pi2_fluid.laws.aqms.pi import Pi
+    >>> can_be_imposed(DualPi2()), can_be_imposed(Pi())
+    (True, False)
+    """
+    return declares(aqm, "encoder") in ("square", "coupled")
 
 
 def _read(given: object) -> float | Sines | Callable[[float], float]:

@@ -17,7 +17,13 @@ from pi2_fluid.laws.kernel.gains import parts_behind
 from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, MICROSECONDS, unit_of
 from pi2_fluid.laws.packet_limits import require_single, require_time
 from pi2_fluid.ops import Number, maximum, minimum
-from pi2_fluid.records.record import OptionalParameter, Parameter, choice, quantity
+from pi2_fluid.records.record import (
+    OptionalParameter,
+    Parameter,
+    choice,
+    quantity,
+    solve_again,
+)
 from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
@@ -99,6 +105,7 @@ class PiFamily(Aqm):
     15.81 dB
     """
 
+    designable: ClassVar = True
     rests_among_links: ClassVar = True
     packets_only: ClassVar[tuple[str, ...]] = ("arithmetic", "quirks", "first_update")
 
@@ -113,6 +120,10 @@ class PiFamily(Aqm):
     first_update: OptionalParameter = quantity(
         None, "time", usual=LONG_WAIT, closed=True, optional=True
     )
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        solve_again(cls, PiFamily, {"gain_edges": ("gain_factor",)})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -129,6 +140,15 @@ class PiFamily(Aqm):
     def gain_factor(self, u: Number) -> Number:
         """Return the factor on both gains at controller value `u`."""
         return 1.0
+
+    @property
+    def gain_edges(self) -> tuple[float, ...] | None:
+        """The values of `u` at which `gain_factor` steps, constant in between; None: it is a curve.
+
+        Proofs over a region go from edge to edge. A subclass with a factor of its own says so, or
+        it is taken for a curve.
+        """
+        return () if type(self).gain_factor is PiFamily.gain_factor else None
 
     def update(self, state: tuple[Number, ...], seen: Seen, dt: Number) -> tuple[Number, ...]:
         """Return (u, delay) after one update; `dt` does not enter (the gains are per update)."""
@@ -154,6 +174,11 @@ class PiFamily(Aqm):
     def limit(self) -> Number:
         """The largest value of the controller's variable."""
         return 1.0
+
+    @property
+    def clips_at(self) -> Number:
+        """`limit`."""
+        return self.limit
 
     def fluid_parameters(self) -> dict[str, Any]:
         """Return the controller's numbers, and the largest value of its variable."""

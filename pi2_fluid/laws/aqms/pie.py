@@ -168,6 +168,7 @@ class Pie(PiFamily):
     kernel: ClassVar = "pie"
     discipline: ClassVar = "pie"
     encoder: ClassVar = "linear"
+    spares: ClassVar = True
     packets_only: ClassVar = (
         *PiFamily.packets_only,
         "half_target",
@@ -214,6 +215,12 @@ class Pie(PiFamily):
         for edge, below in reversed(TABLES[name]):
             factor = where(u < just_below(edge), below, factor)
         return factor
+
+    @property
+    def gain_edges(self) -> tuple[float, ...] | None:
+        """The table's edges; None of the curve "sqrt2p"."""
+        table = TABLES.get(self.gain_table)
+        return None if table is None else tuple(edge for edge, _ in table)
 
     def update(self, state: tuple[Number, ...], seen: Seen, dt: Number) -> tuple[Number, ...]:
         """Return the state after one update: the PI step, then the heuristics in their order."""

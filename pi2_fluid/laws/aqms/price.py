@@ -124,6 +124,11 @@ class Price(Aqm):
         return "dequeue"
 
     @property
+    def price_base(self) -> Number:
+        """`phi`."""
+        return self.phi
+
+    @property
     def highest(self) -> Number:
         """The price at which all but one in 1e15 packets are marked; trajectories go on above."""
         return highest_price(self.phi)

@@ -165,6 +165,11 @@ class Rem(Aqm):
         return state, self.target / capacity + 0.0 * u
 
     @property
+    def price_base(self) -> Number:
+        """`phi`."""
+        return self.phi
+
+    @property
     def highest(self) -> Number:
         """The price at which all but one in 1e15 packets are signalled; it may go on above."""
         return highest_price(self.phi)

@@ -29,6 +29,7 @@ class TailDrop(Aqm):
 
     kernel: ClassVar = "taildrop"
     discipline: ClassVar = "taildrop"
+    overflows: ClassVar = True
     rests_among_links: ClassVar = True
     thins: ClassVar = False
 

@@ -104,6 +104,10 @@ class Cbr(Sender):
         """Bit/s of every flow: `bitrate`."""
         return self.bitrate
 
+    def at_bitrate(self, bitrate: float) -> Cbr:
+        """Return the law at another rate."""
+        return dataclasses.replace(self, bitrate=bitrate)
+
     def sending_rate(self, x: Number, rtt: Number) -> Number:
         """Return the segments per second, the same at any state and round-trip time."""
         return segments_per_second(self, "rate", self.bitrate)

@@ -111,6 +111,10 @@ class Dctcp(Sender):
     signal: ClassVar = "scalable"
     packets_only: ClassVar = ("variant",)
     states: ClassVar = ("window", "alpha")
+    instead: ClassVar = (
+        "use Scalable for what it would be without its average over 16 round trips, which costs it"
+        " tens of dB"
+    )
     gain: Parameter = quantity(1 / 16, "number", high=1.0)
     variant: str = choice("linux", ("linux", "linux3.18", "rfc8257"))
     law: str = choice("rate", ("rate", "renewal"))
@@ -125,6 +129,27 @@ class Dctcp(Sender):
     def counts_parts(self) -> bool:
         """Whether packets have alpha in the kernel's integers, 1024ths."""
         return self.variant != "rfc8257"
+
+    @property
+    def averages(self) -> str:
+        """What the averaged law has of reductions."""
+        return (
+            ""
+            if self.pauses
+            else (
+                "reduces the window in every round trip; packets pause after a reduction, and so"
+                ' does Dctcp(law="renewal")'
+            )
+        )
+
+    @property
+    def lost_in_integers(self) -> str:
+        """What becomes of alpha in Linux's integers of today."""
+        return (
+            ""
+            if self.variant != "linux"
+            else ("Linux's integers set DCTCP's alpha to 0 below 1/64, and the window hardly falls")
+        )
 
     @property
     def pauses(self) -> bool:

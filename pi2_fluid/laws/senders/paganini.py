@@ -10,7 +10,7 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.bitrates import segments_per_second, with_packet_size
-from pi2_fluid.laws.exponential import marked, price_of
+from pi2_fluid.laws.exponential import PriceResponse, marked, price_of
 from pi2_fluid.laws.packet_limits import require_time, require_whole
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number, exp, log
@@ -241,6 +241,12 @@ class Paganini(Sender):
         """Return alpha q / (M tau), by whose exponential a price (s) lowers the rate at once."""
         links = 1.0 if self.bottlenecks is None else self.bottlenecks
         return self.alpha * price / (links * rtt)
+
+    @property
+    def price_response(self) -> PriceResponse:
+        """Its gains, of which a static one has none of a utility."""
+        links = 1.0 if self.bottlenecks is None else self.bottlenecks
+        return PriceResponse(self.phi, self.alpha, 0.0 if self.static else self.beta, links)
 
     @property
     def largest_rate(self) -> Number:
