@@ -40,6 +40,16 @@ class Segment(NamedTuple):
         b = 1.0 - a
         return b * b * (1.0 + 2.0 * a), a * a * (3.0 - 2.0 * a), a * b * b * h, -a * a * b * h
 
+    def nearest(self, t: float) -> float:
+        """Return `t`, or the nearest instant at which its cubics may be asked.
+
+        A stage of a step that ends at a breakpoint's image may look a little further than the step
+        does. Beyond the breakpoint there is another branch: this one goes on, but no longer than
+        the segment itself is, for its cubic says nothing of what comes then.
+        """
+        reach = self.end - self.start
+        return min(max(t, self.start - reach), self.end + reach)
+
     def value(self, weights: tuple[float, float, float, float], j: int) -> float:
         """Return component `j` with the weights of one instant."""
         a, b, c, d = weights

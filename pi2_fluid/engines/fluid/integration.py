@@ -6,9 +6,11 @@ empties, a clip is reached or left, a law switches), or they are *images*: the d
 group of classes passes a breakpoint of the past. The latter two are located from a trial step,
 and the step is then taken again to exactly there.
 
-Classical Runge-Kutta with the slope at the end as fifth stage: it is the next step's first, the
-cubic's end slope, and ``h/6 (k4 - k5)`` is the difference from a method of order 3, which
-estimates the error when the step is adaptive.
+Kutta's three-eighths rule with the slope at the end as fifth stage: it is the next step's first and
+the cubic's end slope. ``h/24 (k1 - 3 k2 + 3 k3 + 3 k4 - 4 k5)`` is the difference from a method of
+order 3, which estimates the error when the step is adaptive. Its four instants tell the third
+derivative of what is heard from the past, which the rule with two stages in the middle cannot: it
+has three, through which a cubic always fits.
 
 A step that adapts may be longer than a delay, and then reads itself: at first as the cubic of the
 step before goes on, then as it has come out, until both are the same to a part of the tolerance.
@@ -38,6 +40,7 @@ from pi2_fluid.errors import SolverError
 __all__ = ["Accuracy", "Row", "Run"]
 
 _MOST_TRIALS: Final = 60
+_THIRD: Final = 1.0 / 3.0
 # Of a round-trip time: so that no stage needs a past that is not there yet, and where it can be
 # foretold. The queue itself settles within one, which steps of 2.8 do not follow.
 _LONGEST: Final = 0.9
@@ -280,22 +283,30 @@ class Run:
         if abs(end - self.schedule.next_after(t)) <= SAME:
             end = self.schedule.next_after(t)
         h = end - t  # as represented: else the error of the time adds up
-        k2, _ = self._slope(t + 0.5 * h, _along(y, 0.5 * h, k1), stretches)
-        k3, _ = self._slope(t + 0.5 * h, _along(y, 0.5 * h, k2), stretches)
-        k4, _ = self._slope(end, _along(y, h, k3), stretches)
-        mean = [(a + 2.0 * (b + c) + d) / 6.0 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)]
-        new = _along(y, h, mean)
+        third = _THIRD * h
+        stage = [a + third * b for a, b in zip(y, k1, strict=True)]
+        k2, _ = self._slope(t + third, stage, stretches)
+        stage = [(a - third * b) + h * c for a, b, c in zip(y, k1, k2, strict=True)]
+        k3, _ = self._slope(t + 2.0 * third, stage, stretches)
+        stage = [(a + h * (b - c)) + h * d for a, b, c, d in zip(y, k1, k2, k3, strict=True)]
+        k4, _ = self._slope(end, stage, stretches)
+        new = [
+            a + h / 8.0 * ((b + 3.0 * (c + d)) + e)
+            for a, b, c, d, e in zip(y, k1, k2, k3, k4, strict=True)
+        ]
         k5, view = self._slope(end, new, stretches)
-        return Trial(end, new, k5, view, self._error(h, new, k4, k5))
+        return Trial(end, new, k5, view, self._error(h, new, (k1, k2, k3, k4, k5)))
 
     def _segment(self, trial: Trial) -> Segment:
         return Segment(self.t, trial.t, self.y, trial.y, self.f, trial.f, self.mode)
 
-    def _error(self, h: float, y: list[float], k4: list[float], k5: list[float]) -> float:
+    def _error(self, h: float, y: list[float], slopes: Sequence[list[float]]) -> float:
         worst = 0.0
         for j, size in self.plant.sizes(self.mode):
-            worst = max(worst, abs(k4[j] - k5[j]) / (abs(y[j]) + size))
-        return h / 6.0 * worst / self.accuracy.allowed
+            k1, k2, k3, k4, k5 = (k[j] for k in slopes)
+            off = (k1 - k2) + 2.0 * (k3 - k2) + (k3 - k5) + 3.0 * (k4 - k5)
+            worst = max(worst, abs(off) / (abs(y[j]) + size))
+        return h / 24.0 * worst / self.accuracy.allowed
 
     # Reading the past
 
@@ -325,9 +336,9 @@ class Run:
     def _read(self, t: float, stretch: Stretch) -> tuple[float, list[float], Mode]:
         if self.overlaps and t > self.t and stretch.open:
             return t, self.ahead.values(t), self.ahead.mode
-        # Beyond a breakpoint there is another branch: the nearest instant of this one is read.
-        t = min(max(t, stretch.low), stretch.high)
-        segment = self.history.find(t, stretch.first, stretch.last)
+        inside = min(max(t, stretch.low), stretch.high)
+        segment = self.history.find(inside, stretch.first, stretch.last)
+        t = segment.nearest(t)
         return t, segment.values(t), segment.mode
 
     # State events
@@ -353,8 +364,11 @@ class Run:
         """Take a step that ends at an event, which the cubic of the `longest` has placed at `h`.
 
         Where that cubic is poor (a long step, a steep queue) the place is mended by the slope that
-        the event's own function has at the end of the step.
+        the event's own function has at the end of the step. What laws compare must be beyond the
+        event then, as they look at numbers alone.
         """
+        close = self.accuracy.close
+        beyond = close if event.kind == "switch" else 0.0
         for _ in range(_MOST_MENDINGS):
             trial = self._try(h, stretches)
             if h <= 0.0:
@@ -363,9 +377,12 @@ class Run:
             back = self.t + (1.0 - _MENDED) * h
             now = event.value(trial.t, trial.y)
             speed = (now - event.value(back, step.values(back))) / (_MENDED * h)
-            if speed >= 0.0 or abs(now) <= -speed * self.accuracy.close:
+            if speed >= 0.0:
                 break
-            h = min(max(h - now / speed, 0.5 * h), longest)
+            left = beyond - now / speed
+            if abs(left) <= (0.5 * close if beyond else close):
+                break
+            h = min(max(h + left, 0.5 * h), longest)
         return trial
 
     # Images of breakpoints
@@ -560,7 +577,3 @@ class Run:
 
 def _length(candidate: tuple[float, int | None]) -> float:
     return candidate[0]
-
-
-def _along(y: list[float], h: float, slope: list[float]) -> list[float]:
-    return [a + h * b for a, b in zip(y, slope, strict=True)]

@@ -50,7 +50,7 @@ static void set_parameters(pi2_fluid *run, const pi2_fluid_problem *problem)
     run->continuous = pi2_flows(run->aqm, problem->continuous, problem->update_interval);
     run->step = problem->step;
     run->tolerance = problem->tolerance;
-    run->per_tolerance = 1.0 / (6.0 * step_allowance(problem->tolerance));
+    run->per_tolerance = 1.0 / (24.0 * step_allowance(problem->tolerance));
     run->close = 1e-3 * problem->tolerance > SAME ? 1e-3 * problem->tolerance : SAME;
     run->most_steps = problem->most_steps;
     run->interval = run->continuous ? INFINITY : problem->update_interval;

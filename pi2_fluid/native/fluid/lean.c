@@ -2,6 +2,7 @@
 
 #include "fluid/readers.h"
 #include "fluid/schedule.h"
+#include "fluid/step.h"
 
 /* Whether a window grows by one segment per round trip, as all here do. */
 static int grows_by_one(const fluid_class *c)
@@ -132,7 +133,7 @@ LEAN void slopes(pi2_fluid *run, fluid_point *at, const int n, const int groups,
                           - (o->decrease[j] * b.w[j] + o->per_mark[j]) * b.signals[j];
 }
 
-/* One stage at t, of slopes k (q, u, windows); then q and b.w are what it leads to within h. */
+/* One stage at t, of slopes k (q, u, windows); then q and b.w are where it leads to within h from `from`. */
 LEAN void stage(pi2_fluid *run, const int n, const int groups, const int m, double t, double h, const double *from,
                 double *q, double *k, double *sum, lean_buffers b)
 {
@@ -174,30 +175,29 @@ LEAN void try_step(pi2_fluid *run, double h, double end, int whole, const int n,
     const double t = run->now->t, *y = run->now->y, *f = run->now->f;
     double *new = run->trial->y, q, nets[3];
     lean_stage v;
-    b.from[0] = y[0];
     b.k1[0] = f[0];
     b.k1[1] = f[1];
+    b.from[0] = y[0] - STEP_THIRD * h * f[0];
+    q = step_stage_2(h, y[0], f[0]);
     for (int j = 0; j < n; j++) {
-        b.from[2 + j] = y[o->at[j]];
-        b.k1[2 + j] = f[o->at[j]];
-        b.w[j] = b.from[2 + j] + 0.5 * h * b.k1[2 + j];
+        const double from = y[o->at[j]], slope = b.k1[2 + j] = f[o->at[j]];
+        b.from[2 + j] = from - STEP_THIRD * h * slope;
+        b.w[j] = step_stage_2(h, from, slope);
     }
-    q = y[0] + 0.5 * h * f[0];
-    stage(run, n, groups, m, t + 0.5 * h, 0.5 * h, b.from, &q, b.k2, nets, b);
-    stage(run, n, groups, m, t + 0.5 * h, h, b.from, &q, b.k3, nets + 1, b);
+    stage(run, n, groups, m, t + STEP_THIRD * h, h, b.from, &q, b.k2, nets, b);
+    b.from[0] = y[0] + h * (b.k1[0] - b.k2[0]);
+    for (int j = 0; j < n; j++)
+        b.from[2 + j] = y[o->at[j]] + h * (b.k1[2 + j] - b.k2[2 + j]);
+    stage(run, n, groups, m, t + 2.0 * STEP_THIRD * h, h, b.from, &q, b.k3, nets + 1, b);
     stage(run, n, groups, m, end, h, b.from, &q, b.k4, nets + 2, b);
-    new[0] = y[0] + h / 6.0 * ((b.k1[0] + 2.0 * (b.k2[0] + b.k3[0])) + b.k4[0]);
-    new[1] = y[1];
-    if (o->continuous)
-        new[1] += h / 6.0 * ((b.k1[1] + 2.0 * (b.k2[1] + b.k3[1])) + b.k4[1]);
-    for (int j = 0; j < n; j++) {
-        b.w[j] = b.from[2 + j] + h / 6.0 * ((b.k1[2 + j] + 2.0 * (b.k2[2 + j] + b.k3[2 + j])) + b.k4[2 + j]);
-        new[o->at[j]] = b.w[j];
-    }
+    new[0] = step_result(h, y[0], b.k1[0], b.k2[0], b.k3[0], b.k4[0]);
+    new[1] = o->continuous ? step_result(h, y[1], b.k1[1], b.k2[1], b.k3[1], b.k4[1]) : y[1];
+    for (int j = 0; j < n; j++)
+        new[o->at[j]] = b.w[j] = step_result(h, y[o->at[j]], b.k1[2 + j], b.k2[2 + j], b.k3[2 + j], b.k4[2 + j]);
     if (run->arrived >= 0)
         new[run->arrived] = y[run->arrived]
                             + (o->bound == EMPTY
-                                   ? h / 6.0 * ((f[run->arrived] - o->capacity + 2.0 * (nets[0] + nets[1])) + nets[2])
+                                   ? step_result(h, 0.0, f[run->arrived] - o->capacity, nets[0], nets[1], nets[2])
                                    : new[0] - y[0])
                             + h * o->capacity;
     v = lean_look(o, n, groups, new[0], b.w, b.rtt, b.inverse, b.share);
@@ -206,16 +206,16 @@ LEAN void try_step(pi2_fluid *run, double h, double end, int whole, const int n,
     if (whole) {
         double worst, part;
         lean_signals(run, o, n, groups, m, end, b.rtt, b.signals);
-        worst = relative(b.k4[0] - v.growth, new[0], QUEUE_WEIGHT * o->capacity);
+        worst = relative(step_off(b.k1[0], b.k2[0], b.k3[0], b.k4[0], v.growth), new[0], QUEUE_WEIGHT * o->capacity);
         if (o->continuous) {
-            part = relative(b.k4[1] - v.slope, new[1], CONTROLLER_WEIGHT);
+            part = relative(step_off(b.k1[1], b.k2[1], b.k3[1], b.k4[1], v.slope), new[1], CONTROLLER_WEIGHT);
             worst = part > worst ? part : worst;
         }
         for (int j = 0; j < n; j++) {
             const double slope = b.inverse[groups == 1 ? 0 : o->of[j]]
                                  - (o->decrease[j] * b.w[j] + o->per_mark[j]) * b.signals[j];
             run->trial->f[o->at[j]] = slope;
-            part = relative(b.k4[2 + j] - slope, b.w[j], SENDER_WEIGHT);
+            part = relative(step_off(b.k1[2 + j], b.k2[2 + j], b.k3[2 + j], b.k4[2 + j], slope), b.w[j], SENDER_WEIGHT);
             worst = part > worst ? part : worst;
         }
         run->error = h * run->per_tolerance * worst;

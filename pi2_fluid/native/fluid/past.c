@@ -204,15 +204,16 @@ void reader_stretch(fluid_reader *reader, const fluid_past *past, double now)
 double reader_find(fluid_reader *reader, const fluid_past *past, double t)
 {
     size_t i = reader->cursor;
-    t = t > reader->low ? t : reader->low;
-    t = t < reader->high ? t : reader->high;
-    while (i < reader->last && past->start[past_slot(past, i + 1)] <= t)
+    double inside = t > reader->low ? t : reader->low, reach;
+    inside = inside < reader->high ? inside : reader->high;
+    while (i < reader->last && past->start[past_slot(past, i + 1)] <= inside)
         i++;
-    while (i > reader->first && past->start[past_slot(past, i)] > t)
+    while (i > reader->first && past->start[past_slot(past, i)] > inside)
         i--;
     reader->cursor = i;
     reader->from = past->start[past_slot(past, i)];
     reader->to = i < reader->last ? past->start[past_slot(past, i + 1)] : reader->high;
     reader->cubics = past_cubics(past, i);
-    return t;
+    reach = reader->to - reader->from;
+    return t < reader->from - reach ? reader->from - reach : t > reader->to + reach ? reader->to + reach : t;
 }

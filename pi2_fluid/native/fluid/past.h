@@ -118,8 +118,9 @@ static inline double past_reaches(const double *c, int n, int j, double value, d
     return s;
 }
 
-/* Goes to the segment of the stretch that holds time t, and returns t, or the nearest instant of the stretch: beyond
- * a breakpoint there is another branch. */
+/* Goes to the segment of the stretch that holds time t, and returns t. Beyond a breakpoint there is another branch: there
+ * the last segment of this one goes on, since a stage of a step that ends at the breakpoint's image may look a little
+ * further than the step does; no longer than the segment itself is, for its cubic says nothing of what comes then. */
 double reader_find(fluid_reader *reader, const fluid_past *past, double t);
 
 /* The same, at once where it mostly is: in the segment that was read last. */

@@ -177,7 +177,7 @@ typedef struct pi2_fluid {
     int flooded;       /* traffic without windows may exceed that capacity */
     int continuous, switching;
     int thins; /* whether some traffic is thinned, so that arrivals depend on the controller */
-    double step, tolerance, per_tolerance, close; /* per_tolerance: 1/(6 step_allowance(tolerance)) */
+    double step, tolerance, per_tolerance, close; /* per_tolerance: 1/(24 step_allowance(tolerance)) */
     long long most_steps;
 
     /* the schedule */

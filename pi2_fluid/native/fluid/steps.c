@@ -163,21 +163,23 @@ static int quiet(const pi2_fluid *run)
 }
 
 /* Takes a step that ends at an event, which the cubic of the trial has placed at `h`. Where that cubic is poor (a long
- * step, a steep queue) the place is mended by the slope that the event's own function has at the end of the step. */
+ * step, a steep queue) the place is mended by the slope that the event's own function has at the end of the step. What
+ * laws compare must be beyond the event then, as they look at numbers alone. */
 static void step_to(pi2_fluid *run, double h, const fluid_event *event)
 {
     enum { MOST_MENDINGS = 6 };
-    const double longest = run->trial->t - run->now->t;
+    const double longest = run->trial->t - run->now->t, beyond = event->kind == SWITCH ? run->close : 0.0;
     for (int n = 0; n < MOST_MENDINGS; n++) {
-        double now, speed;
+        double now, speed, left;
         fluid_try(run, h, 0);
         fluid_complete(run);
         if (h <= 0.0)
             break;
         speed = fluid_speed(run, event, &now);
-        if (speed >= 0.0 || fabs(now) <= -speed * run->close)
+        left = beyond - now / speed; /* s */
+        if (speed >= 0.0 || fabs(left) <= (beyond > 0.0 ? 0.5 : 1.0) * run->close)
             break;
-        h = h - now / speed > 0.5 * h ? h - now / speed : 0.5 * h;
+        h = h + left > 0.5 * h ? h + left : 0.5 * h;
         h = h < longest ? h : longest;
     }
 }

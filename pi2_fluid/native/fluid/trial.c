@@ -1,7 +1,6 @@
-/* Classical Runge-Kutta: a step that may still be rejected.
+/* Kutta's three-eighths rule: a step that may still be rejected.
  *
- * The slope at the end is the next step's first, the cubic's end slope, and h/6 (k4 - k5) is the difference from a
- * method of order 3, which estimates the error when the step is adaptive.
+ * The slope at the end is the next step's first, and the cubic's end slope.
  */
 #include "fluid/trial.h"
 
@@ -12,20 +11,15 @@
 
 enum { MOST_PASSES = 4 }; /* of a step that reads itself */
 
-static void along(const pi2_fluid *run, double h, const double *f)
-{
-    for (int j = 0; j < run->size; j++)
-        run->middle[j] = run->now->y[j] + h * f[j];
-}
-
-/* The largest component of |k4 - k5| h/6 in units of the tolerance. */
+/* The largest error of a component in units of the tolerance. */
 static double error_of(const pi2_fluid *run, double h)
 {
     double worst = 0.0;
     for (int j = 0; j < run->stored; j++) {
         const double weight = j < run->bands ? QUEUE_WEIGHT * run->mode->capacity : run->weights[j];
         if (weight > 0.0) {
-            const double part = fabs(run->k4[j] - run->trial->f[j]) / (fabs(run->trial->y[j]) + weight);
+            const double off = step_off(run->now->f[j], run->k2[j], run->k3[j], run->k4[j], run->trial->f[j]);
+            const double part = fabs(off) / (fabs(run->trial->y[j]) + weight);
             worst = part > worst ? part : worst;
         }
     }
@@ -35,24 +29,26 @@ static double error_of(const pi2_fluid *run, double h)
 /* A step of length h to `end`. Unless `whole`, the slopes at its end are left to fluid_complete. */
 static void try_any(pi2_fluid *run, double h, double end, int whole)
 {
-    const double t = run->now->t;
+    const double t = run->now->t, *y = run->now->y, *k1 = run->now->f;
     fluid_point stage = run->scratch;
     stage.y = run->middle;
-    stage.t = t + 0.5 * h;
+    stage.t = t + STEP_THIRD * h;
     stage.f = run->k2;
-    along(run, 0.5 * h, run->now->f);
+    for (int j = 0; j < run->size; j++)
+        run->middle[j] = step_stage_2(h, y[j], k1[j]);
     fluid_slopes(run, &stage);
+    stage.t = t + 2.0 * STEP_THIRD * h;
     stage.f = run->k3;
-    along(run, 0.5 * h, run->k2);
+    for (int j = 0; j < run->size; j++)
+        run->middle[j] = step_stage_3(h, y[j], k1[j], run->k2[j]);
     fluid_slopes(run, &stage);
     stage.t = end;
     stage.f = run->k4;
-    along(run, h, run->k3);
+    for (int j = 0; j < run->size; j++)
+        run->middle[j] = step_stage_4(h, y[j], k1[j], run->k2[j], run->k3[j]);
     fluid_slopes(run, &stage);
-    for (int j = 0; j < run->size; j++) {
-        const double mean = (run->now->f[j] + 2.0 * (run->k2[j] + run->k3[j]) + run->k4[j]) / 6.0;
-        run->trial->y[j] = run->now->y[j] + h * mean;
-    }
+    for (int j = 0; j < run->size; j++)
+        run->trial->y[j] = step_result(h, y[j], k1[j], run->k2[j], run->k3[j], run->k4[j]);
     run->trial->t = end;
     fluid_head(run, run->trial);
     if (whole) {

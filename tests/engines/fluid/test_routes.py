@@ -202,7 +202,7 @@ def test_it_is_of_order_four_through_jumps_that_travel() -> None:
     network = parking_lot("20ms", "30ms", "40ms")
     scenario = pf.Scenario(0.43, network=network, changes=changes)
     ends = []
-    for step in (0.004, 0.001, 0.0004):
+    for step in (0.002, 0.0005, 0.00025):  # jumps of third derivatives go unseen in longer ones
         _, rows = follow(scenario, "continuous", [0.43], Accuracy(step, 0.0))
         ends.append(np.array(rows[-1].y))
     assert min(rows[-1].y[:2]) > 10.0

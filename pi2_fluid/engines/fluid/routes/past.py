@@ -42,17 +42,18 @@ class Past:
     def find(self, reader: int, t: float, places: Sequence[int]) -> tuple[float, Segment]:
         """Return what a reader finds at `t`, with the `places` of then: an instant and its segment.
 
-        Beyond a breakpoint there is another branch: the nearest instant of this one is read.
+        Beyond a breakpoint there is another branch: this one goes on; see `Segment.nearest`.
         """
         mine, place = self.readers[reader], places[reader]
-        t, first, last = max(t, mine.times[place]), mine.indices[place], len(self.history) - 1
+        inside, first, last = max(t, mine.times[place]), mine.indices[place], len(self.history) - 1
         if place + 1 < len(mine.times):
-            t, last = min(t, mine.times[place + 1]), mine.indices[place + 1] - 1
+            inside, last = min(inside, mine.times[place + 1]), mine.indices[place + 1] - 1
         now = self.history.segments[-1].end
-        if t > now or first > last:
-            self.overlaps = self.overlaps or t > now
-            return t, self.ahead
-        return t, self.history.find(t, first, last)
+        if inside > now or first > last:
+            self.overlaps = self.overlaps or inside > now
+            return inside, self.ahead
+        segment = self.history.find(inside, first, last)
+        return segment.nearest(t), segment
 
     def is_past(self, segment: Segment) -> bool:
         """Return whether a segment is no longer in the making."""

@@ -1,4 +1,4 @@
-/* Classical Runge-Kutta, as in fluid/trial.c. Delays may be shorter than a step: the time over a hop, or a queue that
+/* Kutta's three-eighths rule, as in fluid/trial.c. Delays may be shorter than a step: the time over a hop, or a queue that
  * has just begun to grow. Then what is read is the step in the making, at first as it was foreseen, and the step is
  * taken again until what it has read of itself is what has come out.
  *
@@ -18,12 +18,10 @@ enum { MOST_PASSES = 8 };
 #define SLOPE 0.25    /* parts of the errors at a quarter of a step that the whole step makes */
 #define RATE 1.0
 
-static void along(const pi2_routes *run, double h, const double *f)
+/* What moves are the components before `integrated`, and those from `stored` on. */
+static inline int next_moving(const pi2_routes *run, int j)
 {
-    for (int j = 0; j < run->integrated; j++)
-        run->middle[j] = run->now->y[j] + h * f[j];
-    for (int j = run->stored; j < run->size; j++)
-        run->middle[j] = run->now->y[j] + h * f[j];
+    return j + 1 == run->integrated ? run->stored : j + 1;
 }
 
 static double *provisional_cubics(pi2_routes *run)
@@ -108,10 +106,11 @@ static double error_of(const pi2_routes *run, double h)
     double worst = 0.0;
     for (int j = 0; j < run->integrated; j++)
         if (run->weights[j] > 0.0) {
-            const double part = fabs(run->k4[j] - run->trial->f[j]) / (fabs(run->trial->y[j]) + run->weights[j]);
+            const double off = step_off(run->now->f[j], run->k2[j], run->k3[j], run->k4[j], run->trial->f[j]);
+            const double part = fabs(off) / (fabs(run->trial->y[j]) + run->weights[j]);
             worst = part > worst ? part : worst;
         }
-    return h * worst / (6.0 * step_allowance(run->tolerance));
+    return h * worst / (24.0 * step_allowance(run->tolerance));
 }
 
 /* How far the cubics of the step are from the equations at a quarter of it, in units of the tolerance: slopes of what is
@@ -142,32 +141,29 @@ static double error_of_cubics(pi2_routes *run, double h)
     return h * worst / run->tolerance;
 }
 
-static inline void advance(pi2_routes *run, double h, int from, int end)
-{
-    for (int j = from; j < end; j++) {
-        const double mean = (run->now->f[j] + 2.0 * (run->k2[j] + run->k3[j]) + run->k4[j]) / 6.0;
-        run->trial->y[j] = run->now->y[j] + h * mean;
-    }
-}
-
 /* A step of length h to `end`. */
 static void pass(pi2_routes *run, double h, double end)
 {
+    const double t = run->now->t, *y = run->now->y, *k1 = run->now->f;
     routes_point stage = run->scratch;
     stage.y = run->middle;
-    stage.t = run->now->t + 0.5 * h;
+    stage.t = t + STEP_THIRD * h;
     stage.f = run->k2;
-    along(run, 0.5 * h, run->now->f);
+    for (int j = 0; j < run->size; j = next_moving(run, j))
+        run->middle[j] = step_stage_2(h, y[j], k1[j]);
     routes_slopes(run, &stage, WHAT_MOVES);
+    stage.t = t + 2.0 * STEP_THIRD * h;
     stage.f = run->k3;
-    along(run, 0.5 * h, run->k2);
+    for (int j = 0; j < run->size; j = next_moving(run, j))
+        run->middle[j] = step_stage_3(h, y[j], k1[j], run->k2[j]);
     routes_slopes(run, &stage, WHAT_MOVES);
     stage.t = end;
     stage.f = run->k4;
-    along(run, h, run->k3);
+    for (int j = 0; j < run->size; j = next_moving(run, j))
+        run->middle[j] = step_stage_4(h, y[j], k1[j], run->k2[j], run->k3[j]);
     routes_slopes(run, &stage, WHAT_MOVES);
-    advance(run, h, 0, run->integrated);
-    advance(run, h, run->stored, run->size);
+    for (int j = 0; j < run->size; j = next_moving(run, j))
+        run->trial->y[j] = step_result(h, y[j], k1[j], run->k2[j], run->k3[j], run->k4[j]);
     run->trial->t = end;
     routes_slopes(run, run->trial, WITH_THEIR_SLOPES);
 }
