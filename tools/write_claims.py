@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pi2_fluid.papers.claim import count_claims
+from pi2_fluid.papers.claim import count_verdicts
 from pi2_fluid.papers.claims import PAPERS, Claim, claims
 from pi2_fluid.saving import save_text
 
@@ -30,7 +30,12 @@ def tables(found: Sequence[Claim]) -> str:
     lines = []
     for paper in PAPERS:
         mine = [claim for claim in found if claim.id.startswith((f"{paper}-", f"{paper}:"))]
-        lines += [f"### {TITLES[paper]}", "", f"{count_claims(mine)}.", ""]
+        lines += [
+            f"### {TITLES[paper]}",
+            "",
+            f"{count_verdicts([one.verdict for one in mine], 'claim')}.",
+            "",
+        ]
         lines += ["| claim | computed here | verdict |", "| --- | --- | --- |"]
         for claim in mine:
             cells = (

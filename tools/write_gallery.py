@@ -62,7 +62,7 @@ INTRO = """\
 This package draws every figure of four papers again, and judges what each paper says about it. The
 verdict stands below the picture. *Only if* means: reproduced only under an assumption of ours,
 which the page of the figure names. Remarks that cannot be judged are on these pages, and not
-counted.
+counted. `pi2-fluid claims` counts more: also statements that no figure is about.
 
 The paper's wording sets how far our result may be off. These limits were fixed before anything was
 judged.

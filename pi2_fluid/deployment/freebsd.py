@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Final
 
 from pi2_fluid.deployment.judging import Question, decide
-from pi2_fluid.deployment.strangers import NO_LOOP, Stranger
+from pi2_fluid.deployment.strangers import Stranger
 from pi2_fluid.deployment.verdicts import Verdict
 from pi2_fluid.errors import DomainError, QuantityError
+from pi2_fluid.laws.clocked import NO_LOOP
 from pi2_fluid.tc.dummynet import Shaper
 
 __all__ = ["judge_shapers"]

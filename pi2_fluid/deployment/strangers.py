@@ -9,6 +9,7 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.laws.aqms.red import Red
+from pi2_fluid.laws.clocked import NO_LOOP
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.network.flows import Flows
@@ -17,19 +18,8 @@ from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.numbers import as_fraction, as_whole
 from pi2_fluid.units import rate_in_words
 
-__all__ = ["NO_LOOP", "Longest", "Stranger", "judge_stranger", "unread"]
+__all__ = ["Longest", "Stranger", "judge_stranger", "unread"]
 
-_CLOCKED: Final = "{} drops by {}: it has no linear loop, and no margins. {} runs it: kind = {}."
-#: Why there is no loop to judge, by kind, and what answers instead.
-NO_LOOP: Final = {
-    "codel": _CLOCKED.format("CoDel", "a clock", "The engine Packets", '"codel"'),
-    "fq_codel": _CLOCKED.format(
-        "fq_codel", "CoDel's clock", "The engine Linux", '"qdisc", name = "fq_codel"'
-    ),
-    "cake": _CLOCKED.format(
-        "cake", "CoDel's clock and BLUE's steps", "The engine Linux", '"qdisc", name = "cake"'
-    ),
-}
 #: Why a queue that is proposed is not judged.
 _UNBUILT: Final = {
     "pi2": (

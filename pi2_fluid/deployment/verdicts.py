@@ -12,7 +12,7 @@ from pi2_fluid.deployment.paths import PathVerdict
 from pi2_fluid.deployment.remedies import Remedy, find_remedy, is_enough, on_device
 from pi2_fluid.deployment.strangers import Stranger
 from pi2_fluid.design.caveats import caveat
-from pi2_fluid.design.clocks import EDGE_DB, Least, least_of, said
+from pi2_fluid.design.clocks import EDGE_DB, Least, clocks_text, least_of, said
 from pi2_fluid.design.design import WorstCase
 from pi2_fluid.design.region import Region
 from pi2_fluid.laws.aqms.pie import Pie
@@ -40,10 +40,6 @@ _MODELS: Final = {
 _OF_A_MODEL: Final = (
     "Margins are of {}, and do not say how long packets wait. Real traffic with windows of four"
     " segments has about 3 dB less."
-)
-_CLOCKS: Final = (
-    "By rates: senders that pace. By acknowledgements: senders that do not. The smaller margin"
-    " counts."
 )
 
 
@@ -211,7 +207,7 @@ class Verdict:
     def notes(self) -> tuple[str, ...]:
         """The sentences of `note`."""
         model = _OF_A_MODEL.format(_MODELS[self.margins.update])
-        clocks = self._why_no_acks or _CLOCKS
+        clocks = self._why_no_acks or clocks_text()
         kind, cubic = self.qdisc.kind, caveat([self.worst.sender])
         ends = isinstance(self.qdisc.aqm, Pie) and not self.long_flows.bounds
         table = _TABLE_ENDS if ends else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ __all__ = [
     "EDGE_DB",
     "SENDERS_OF",
     "Least",
+    "clocks_text",
     "least_among",
     "least_of",
     "rounded_down",
@@ -31,6 +32,19 @@ SENDERS_OF: Final = {
     "rate": "senders that pace",
     "acks": "senders that do not pace",
 }
+
+
+def clocks_text(clocks: Iterable[str] = tuple(BY_CLOCK)) -> str:
+    """Return whose the clocks are, and which margin counts.
+
+    Examples
+    --------
+    >>> print(clocks_text())
+    By rates: senders that pace. By acknowledgements: senders that do not pace. The smaller margin
+    counts.
+    """
+    each = [f"{BY_CLOCK[clock].capitalize()}: {SENDERS_OF[clock]}." for clock in clocks]
+    return " ".join([*each, *["The smaller margin counts."] * (len(each) > 1)])
 
 
 class Least(NamedTuple):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pi2_fluid.html import show_number
 from pi2_fluid.loop.equations import ClosedForm
 from pi2_fluid.loop.formula import number_in_latex
+from pi2_fluid.loop.limits import rtt_limit
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Real, Values
@@ -70,7 +71,9 @@ class Explanation:
         )
 
 
-def explain_form(form: ClosedForm, window: Real, period: Values, formula: str) -> Explanation:
+def explain_form(
+    form: ClosedForm, window: Real, period: Values, formula: str, update: str
+) -> Explanation:
     """Return the constants of a loop in closed form.
 
     Parameters
@@ -82,10 +85,13 @@ def explain_form(form: ClosedForm, window: Real, period: Values, formula: str) -
         Of an oscillation at the phase crossover (s).
     formula : str
         L(s) as LaTeX.
+    update : {"continuous", "delayed", "sampled"}
+        How the loop sees the update interval.
     """
     reno = form.plant == "reno"
     pole = "s_R" if reno else "s_S"
     law = "s/s_R + (1 + e^-sR)/2" if reno else "s/s_S + e^-sR"
+    limit = "1/(2 z_A)" if update == "continuous" else "T beta/(2 alpha)"
     return Explanation(
         (
             Term(
@@ -98,8 +104,8 @@ def explain_form(form: ClosedForm, window: Real, period: Values, formula: str) -
                 "kappa",
                 form.kappa,
                 "",
-                "how strongly a window answers: where the controller's variable rises by 0.01, it"
-                " shrinks by the fraction 0.01 kappa",
+                "how strongly a window answers: it falls by kappa percent when the controller's"
+                " variable rises by 0.01",
             ),
             Term(
                 "kappa_A",
@@ -130,9 +136,9 @@ def explain_form(form: ClosedForm, window: Real, period: Values, formula: str) -
             ),
             Term(
                 "R_limit",
-                1.0 / (2.0 * form.zero),
+                rtt_limit(form.alpha, form.beta, form.update_interval, update),
                 "s",
-                "the longest round-trip time that is stable at low load, with any gain: 1/(2 z_A)",
+                f"at low load, no gain is stable above this round-trip time: {limit}",
             ),
             Term(
                 "T_osc",
@@ -153,6 +159,7 @@ def explain_acks(
     delay: Real,
     margins: tuple[Values, Values],
     formula: str,
+    update: str,
 ) -> Explanation:
     """Return the constants of the same loop by acknowledgements, of one class.
 
@@ -170,8 +177,9 @@ def explain_acks(
         Gain margin (dB) by acknowledgements and by rates.
     formula : str
         L(s) as LaTeX.
+    update : {"continuous", "delayed", "sampled"}
     """
-    told = {term.name: term for term in explain_form(form, window, period, formula)}
+    told = {term.name: term for term in explain_form(form, window, period, formula, update)}
     reno = form.plant == "reno"
     pole = "s_R" if reno else "s_S"
     law = "s/s_R + (1 + P)/2, P = (1 - e^-sR)/(sR)" if reno else "s/s_S + 1"

@@ -36,6 +36,8 @@ __all__ = [
 
 T = TypeVar("T")
 
+#: Where the gain is more than this too large (dB), cycles have not the linear loop's period.
+_LINEAR_DB: Final = -3.0
 _ROUNDED: Final = 1e-9  # degrees by which the phase margin of a loop on its boundary is wrong
 _VERDICTS: Final = {1: "stable", -1: "unstable", 0: "undecided"}
 _ECHOES: Final = {1: "damped", -1: "grows", 0: "not applicable"}
@@ -71,7 +73,11 @@ class Margins:
         The gain margins as ratios.
     oscillation_period : float or array
         Seconds from peak to peak of a delay that oscillates because the gain is just too large:
-        2 pi over the phase crossover; inf if there is none.
+        2 pi over the phase crossover; inf if there is none. nan where the gain is more than 3 dB
+        too large, for there the controller's floor shortens the cycle: of PI2 `Loop.cycle` has it,
+        of others the fluid in time. Down to there the fluid's period is within 7 % of this for
+        Classic senders under PI2, 20 % for Scalable ones, and a quarter for PIE, whose table
+        changes the gain as the delay moves.
     update : {"continuous", "delayed", "sampled"}
         The model of the update interval in which they were found.
     uniform : bool
@@ -127,6 +133,8 @@ class Margins:
         at = np.asarray(self.phase_crossover, dtype=float)
         crosses = np.isfinite(at) & (at > 0.0)
         period = np.where(crosses, 2.0 * np.pi / np.where(crosses, at, 1.0), np.inf)
+        beyond = np.asarray(self.gain_margin_db, dtype=float) < _LINEAR_DB
+        period = np.where(crosses & beyond, np.nan, period)
         return relabel(self.phase_crossover, _plain(period))
 
     @property

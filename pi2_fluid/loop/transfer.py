@@ -399,14 +399,14 @@ class Loop(NoisyLoop):
         window = self._point.window
         window = window[0] if self.flows else window
         if self.clock == "rate":
-            return explain_form(
-                self._rate_form, window, self.margins().oscillation_period, self.formula()
-            )
+            period = self.margins().oscillation_period
+            return explain_form(self._rate_form, window, period, self.formula(), self.update)
         mine = self.margins()
         formula = closed_formula(self._rate_form, self.update, heard=self._heard)
         both = mine.gain_margin_db, self._by_rates().margins().gain_margin_db
         return explain_acks(
-            self._rate_form, window, mine.oscillation_period, self._heard, both, formula
+            *(self._rate_form, window, mine.oscillation_period, self._heard),
+            *(both, formula, self.update),
         )
 
     def sweep(self) -> xarray.Dataset:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi2_fluid.errors import QuantityError, show_value, suggest
+from pi2_fluid.network.mistaken import OF_TC, is_of_tc
 
 if TYPE_CHECKING:
     from pi2_fluid.network.network import Network
@@ -206,6 +207,8 @@ def find_scenario(given: Any) -> Scenario:
     try:
         return named_scenario(given)
     except QuantityError as error:
+        if is_of_tc(given):
+            raise QuantityError(f"{show_value(given)} {OF_TC}") from None
         raise QuantityError(f"{given} is no file, and {error}") from None
 
 

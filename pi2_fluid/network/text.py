@@ -36,6 +36,7 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.link import Link
+from pi2_fluid.network.mistaken import OF_TC, is_of_tc
 from pi2_fluid.network.sizes import SIZES, Sizes
 from pi2_fluid.network.transfers import Transfers
 from pi2_fluid.records.record import Record
@@ -267,6 +268,8 @@ def parse_toml(text: object) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        if is_of_tc(text):
+            raise ScenarioError(f"the text {OF_TC}") from None
         what, _, where = str(error).removesuffix(")").partition(" (at ")
         raise ScenarioError(
             f"the text is no TOML at {where} ({what[:1].lower()}{what[1:]}): use lines of"

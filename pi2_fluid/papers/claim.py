@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-__all__ = ["Claim", "Verdict", "count_claims", "decide", "matches"]
+__all__ = ["Claim", "Verdict", "count_verdicts", "decide", "matches"]
 
 Verdict = Literal["reproduced", "not_reproduced", "depends"]
+#: Verdicts as they are read, in this order.
+_WORDS: Final[Mapping[Verdict, str]] = {
+    "reproduced": "reproduced",
+    "depends": "only under an assumption of ours",
+    "not_reproduced": "not reproduced",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +32,7 @@ class Claim:
     computed : str
         What came out here: computed when the claim was asked for, or recorded of whole runs.
     verdict : {"reproduced", "not_reproduced", "depends"}
-        "depends" if the statement holds in some reading or setting and fails in another.
+        "depends" if it holds only under an assumption of ours: in one of several readings.
     why : str
         By what the verdict was decided.
     """
@@ -39,24 +45,30 @@ class Claim:
     why: str
 
 
-def count_claims(claims: Collection[Claim]) -> str:
-    """Return how many claims there are, and how many came out how, in words.
+def count_verdicts(verdicts: Collection[Verdict | None], what: str = "") -> str:
+    """Return how many statements came out how, in words; None, which cannot be judged, as none.
+
+    Parameters
+    ----------
+    verdicts : collection of str or None
+    what : str
+        What they are, one of them: "claim"; how many there are is then said, too.
 
     Examples
     --------
-    >>> import dataclasses
-    >>> claim = Claim(id="x-1", source="", text="", computed="", verdict="depends", why="")
-    >>> count_claims([claim, dataclasses.replace(claim, verdict="reproduced")])
-    '2 claims: 1 reproduced, 1 only in some reading or under an assumption of ours'
+    >>> count_verdicts(["depends", "reproduced", None, "reproduced"], "claim")
+    '3 claims: 2 reproduced, 1 only under an assumption of ours'
+    >>> count_verdicts(["not_reproduced"])
+    '1 not reproduced'
+    >>> count_verdicts([None])
+    'nothing stated'
     """
-    words = {
-        "reproduced": "reproduced",
-        "depends": "only in some reading or under an assumption of ours",
-        "not_reproduced": "not reproduced",
-    }
-    verdicts = [claim.verdict for claim in claims]
-    counts = [f"{verdicts.count(v)} {word}" for v, word in words.items() if v in verdicts]
-    return f"{len(verdicts)} claim{'' if len(verdicts) == 1 else 's'}: {', '.join(counts)}"
+    known = [one for one in verdicts if one is not None]
+    counts = [f"{known.count(v)} {word}" for v, word in _WORDS.items() if v in known]
+    said = ", ".join(counts) or "nothing stated"
+    if not what or not known:
+        return said
+    return f"{len(known)} {what}{'' if len(known) == 1 else 's'}: {said}"
 
 
 def decide(*readings: bool) -> Verdict:

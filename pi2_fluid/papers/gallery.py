@@ -13,6 +13,7 @@ import numpy as np
 import pi2_fluid as pf
 from pi2_fluid.errors import AssumptionWarning, QuantityError, show_value
 from pi2_fluid.missing import require
+from pi2_fluid.papers.claim import count_verdicts
 from pi2_fluid.papers.recipe import QUICK, Case, Measured, Recipe, Rows
 from pi2_fluid.papers.registry import file_name, find_figure, page_title, recipe_of
 from pi2_fluid.papers.settings import (
@@ -26,7 +27,7 @@ from pi2_fluid.papers.settings import (
 )
 from pi2_fluid.papers.stated import Stated, stated
 from pi2_fluid.papers.tables import to_dataset
-from pi2_fluid.papers.verdicts import Judged, summary
+from pi2_fluid.papers.verdicts import Judged
 from pi2_fluid.papers.words import seeds_text
 from pi2_fluid.plot import page_style, save_picture, write_caption, write_corner, write_numbers
 
@@ -149,6 +150,13 @@ class PaperFigure:
         return changed_text(self.settings)
 
     @property
+    def fewer(self) -> str:
+        """What is drawn with fewer runs, as it stands in the corner, "2 seeds of 6"; else ""."""
+        if self.seeds >= self.recipe.seeds:
+            return ""
+        return f"{seeds_text(self.seeds)} of {self.recipe.seeds}"
+
+    @property
     def stem(self) -> str:
         """What its files are called, with what was set: "pi2_fig14-rtt=30ms"."""
         return file_name(self.name) + changed_stem(self.settings)
@@ -219,7 +227,9 @@ class PaperFigure:
     @property
     def verdict(self) -> str:
         """How many statements came out how, in words."""
-        return "changed: not judged" if self.settings else summary(self.verdicts.values())
+        if self.settings:
+            return "changed: not judged"
+        return count_verdicts([one.verdict for one in self.verdicts.values()])
 
     def draw(self, ax: Axes | None = None, page: str = "") -> FigureBase:
         """Draw one page of the figure, and return what it was drawn into.
@@ -248,8 +258,8 @@ class PaperFigure:
         holder = ax.figure.add_subfigure(place)
         ax.remove()
         self.recipe.pages[page].draw(holder, self.measured, self._case)
-        if self.changed:
-            write_corner(holder, self.changed)
+        if self.changed or self.fewer:
+            write_corner(holder, "\n".join(filter(None, (self.changed, self.fewer))))
         return holder
 
     def _draw_page(self, page: str) -> Figure:
@@ -263,6 +273,8 @@ class PaperFigure:
         if self.settings:
             corner.append(self.changed)
             title = made.shows or self.recipe.title
+        if self.fewer:
+            corner.append(self.fewer)
         write_caption(drawn, title, caption.setting, caption.note.strip(), "\n".join(corner))
         return drawn
 

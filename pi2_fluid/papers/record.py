@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid import _core
+from pi2_fluid.papers.claim import count_verdicts
 from pi2_fluid.papers.gallery import PaperFigure
 from pi2_fluid.papers.registry import FIGURES, recipe_of
 from pi2_fluid.papers.stated import stated
-from pi2_fluid.papers.verdicts import Judged, count_statements
+from pi2_fluid.papers.verdicts import Judged
 from pi2_fluid.saving import save_text
 
 __all__ = [
@@ -177,4 +178,5 @@ def recorded_verdicts(figure: str) -> dict[str, Judged]:
 def counted(figures: Sequence[str]) -> str:
     """Return how many figures there are, what is stated about them, and what came of it."""
     judged = [one for figure in figures for one in recorded_verdicts(figure).values()]
-    return f"{len(figures)} figures, {count_statements(judged)}"
+    verdicts = [one.verdict for one in judged]
+    return f"{len(figures)} figures, {count_verdicts(verdicts, 'statement')}"

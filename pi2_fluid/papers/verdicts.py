@@ -8,7 +8,6 @@ the runs and in five of six of them; alike is a ratio of 0.8 to 1.25.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -24,12 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Judged",
-    "count_statements",
     "found_text",
     "holds",
     "judge",
     "stated_text",
-    "summary",
     "tolerance_text",
 ]
 
@@ -200,42 +197,3 @@ def found_text(judged: Judged) -> str:
         )
     spread = f" ({runs.min():.3g} to {runs.max():.3g})" if np.ptp(runs) > 0.0 else ""
     return f"{judged.median:.3g}{spread} {row.unit}".rstrip()
-
-
-def summary(judged: Collection[Judged]) -> str:
-    """Return how many statements came out how, in words; a note, which cannot be judged, as none.
-
-    Examples
-    --------
-    >>> row = Stated(figure="x:1", key="y", quantity="z", value="20", unit="ms", wording="about")
-    >>> summary([judge(row, 18.0), judge(row, 28.0), judge(row, 18.0, condition="we chose")])
-    '1 reproduced, 1 only under an assumption of ours, 1 not reproduced'
-    >>> summary([])
-    'nothing stated'
-    """
-    words = {
-        "reproduced": "reproduced",
-        "depends": "only under an assumption of ours",
-        "not_reproduced": "not reproduced",
-    }
-    verdicts = [one.verdict for one in judged]
-    counts = [f"{verdicts.count(v)} {word}" for v, word in words.items() if v in verdicts]
-    return ", ".join(counts) or "nothing stated"
-
-
-def count_statements(judged: Collection[Judged]) -> str:
-    """Return how many statements there are and how many came out how, without notes.
-
-    Examples
-    --------
-    >>> row = Stated(figure="x:1", key="y", quantity="z", value="20", unit="ms", wording="about")
-    >>> note = Stated(figure="x:1", key="n", quantity="z", value="20", unit="ms", wording="note")
-    >>> count_statements([judge(row, 18.0), judge(note, 18.0)])
-    '1 statement: 1 reproduced'
-    >>> count_statements([])
-    'nothing stated'
-    """
-    count = sum(one.verdict is not None for one in judged)
-    if not count:
-        return summary([])
-    return f"{count} statement{'' if count == 1 else 's'}: {summary(judged)}"

@@ -18,6 +18,7 @@ from pi2_fluid.saving import save_bytes, save_folder, whole_or_told
 from pi2_fluid.sweeping.axes import Grid
 from pi2_fluid.sweeping.blocks import Block, blocks_of
 from pi2_fluid.sweeping.identity.identity import differences
+from pi2_fluid.sweeping.interrupting import later
 from pi2_fluid.sweeping.naming import final_names, layout_columns
 from pi2_fluid.sweeping.outcomes import Layout, Rows
 
@@ -46,11 +47,13 @@ class Store:
         self._blocks = blocks_of(shape, self._chunk)
         self._places = {block.start: place for place, block in enumerate(self._blocks)}
 
+    @later()
     def missing(self) -> list[Block]:
         """Return the blocks without a mark."""
         done = np.asarray(self._array("done")[:], dtype=bool)
         return [block for block, there in zip(self._blocks, done, strict=True) if not there]
 
+    @later()
     def write(self, block: Block, rows: Rows, names: Mapping[str, str]) -> None:
         """Write what a block has, and then its mark.
 
@@ -112,6 +115,7 @@ class Store:
             self._arrays[name] = found
         return self._arrays[name]
 
+    @later()
     def dataset(self) -> xarray.Dataset:
         """Return the store as a Dataset, which reads numbers when they are asked for."""
         import xarray
@@ -121,6 +125,7 @@ class Store:
         return with_ratios(opened.drop_vars("done"))
 
 
+@later()
 def find_store(path: str | Path, grid: Grid, identity: str, *, resume: bool) -> Store | None:
     """Return the store at a path, None if nothing is there.
 
@@ -155,6 +160,7 @@ def find_store(path: str | Path, grid: Grid, identity: str, *, resume: bool) -> 
     return Store(place, grid.shape)
 
 
+@later()
 def create_store(
     path: str | Path,
     grid: Grid,

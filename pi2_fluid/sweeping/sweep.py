@@ -122,8 +122,8 @@ def sweep(
         store refuses. ``attrs["instruction_sets"]`` names those of the workers.
 
         After Ctrl-C what was computed is there, the rest has an ``error``, and
-        ``attrs["interrupted"]`` is 1. With a store it raises KeyboardInterrupt: what is done is in
-        there, and the same call goes on.
+        ``attrs["interrupted"]`` is 1. With a store it raises KeyboardInterrupt, which says how
+        many points are in there; the same call goes on.
 
     Raises
     ------
@@ -286,7 +286,14 @@ def _stored(
         def keep(block: Block, rows: Rows) -> None:
             store.write(block, work.whole(block, rows), names)
 
-        run(work, blocks, keep)
+        try:
+            run(work, blocks, keep)
+        except KeyboardInterrupt:
+            left = sum(block.stop - block.start for block in store.missing())
+            raise KeyboardInterrupt(
+                f"{grid.size - left} of {grid.size} points are in {path}; do the same again for"
+                " the others"
+            ) from None
     return store.dataset()
 
 

@@ -15,7 +15,9 @@ from pi2_fluid.tc.qdisc import Qdisc, build
 __all__ = ["Found", "installed", "nothing_of_ours", "parse", "queue_of", "require_hz"]
 
 _NAMED: Final = 8  # foreign queues that a message names
-_HZ: Final = (12, 1200)
+#: What kernels are built with: kernel/Kconfig.hz, and those of arm, mips and alpha.
+_HZ: Final = (100, 250, 300, 1000)
+_RARE_HZ: Final = (24, 32, 48, 64, 128, 200, 256, 500, 1024, 1200)
 
 
 class Found(list[Qdisc]):
@@ -134,12 +136,13 @@ def require_hz(hz: object) -> None:
     Raises
     ------
     QuantityError
-        If it is no whole number within what kernels are built with.
+        If it is none that kernels are built with.
     """
-    if type(hz) is not int or not _HZ[0] <= hz <= _HZ[1]:
+    if type(hz) is not int or hz not in (*_HZ, *_RARE_HZ):
         raise QuantityError(
-            f"hz = {show_value(hz)} is no whole number in [{_HZ[0]}, {_HZ[1]}]: give the kernel's"
-            " CONFIG_HZ, one of 100, 250, 300 and 1000."
+            f"hz = {show_value(hz)} is none that kernels are built with: give its CONFIG_HZ, one of"
+            f" {', '.join(map(str, _HZ))}; on arm, mips or alpha also one of"
+            f" {', '.join(map(str, _RARE_HZ))}."
         )
 
 

@@ -426,7 +426,7 @@ def test_margins_say_how_often_a_loop_oscillates(capsys) -> None:
 def test_check_says_how_often_a_queue_oscillates(hz, verb, capsys) -> None:
     """Where the smaller gain margin of both clocks is, and by that clock."""
     line = "qdisc pie 8001: dev eth0 root limit 1000p target 15ms tupdate 12ms alpha 2 beta 20"
-    words = ["check", line, "--hz", hz, "--rtt", "65ms"]
+    words = ["check", line, "--hz", hz, "--rtt", "61ms"]
     run([*words, "--json"])
     (one,) = strict_json(capsys.readouterr().out)["qdiscs"]
     clock = "worst" if one["least"]["gain_clock"] == "rate" else "ack_worst"
@@ -486,7 +486,8 @@ def test_simulate_says_what_changes_do(engine, tmp_path, capsys) -> None:
     assert 0.2 < settling < 5.0
     assert run(words) == 0
     out = capsys.readouterr().out
-    assert re.search(r"largest +[\d.]+ +ms +at 10\.\d* s", out)
+    of = " mean of 100 ms" if engine == "packet" else ""
+    assert re.search(rf"largest{of} +[\d.]+ +ms +at 10\.\d* s", out)
     assert re.search(
         rf"10 s +capacity 10 Mbit/s +{1e3 * peak:.4g} ms +{at:.4g} s +[\d.]+ ms +{settling:.3g} s",
         out,
@@ -911,7 +912,7 @@ def test_claims_that_are_computed_survive_an_interruption(monkeypatch, capsys, f
         assert [record["id"] for record in answer["claims"]] == ["a-0", "a-1"]
         assert answer["interrupted"] is True
         assert run(["claims"]) == 130
-        assert "2 only in some reading" in capsys.readouterr().out
+        assert "2 only under an assumption of ours" in capsys.readouterr().out
     else:
         assert out == ""
 

@@ -62,6 +62,6 @@ def test_a_queue_with_a_loop_of_its_own_counts(capsys) -> None:
 
 
 def test_what_is_no_margin_is_refused(capsys) -> None:
-    for wrong in ("6", "30deg", "dB", "1.2.3dB", "1e999dB", ""):
+    for wrong in ("six", "30deg", "dB", "1.2.3dB", "1e999dB", ""):
         assert_bad_input(capsys, ["check", LINUX, "--require", wrong], "such as 6dB")
     assert_bad_input(capsys, ["check", LINUX, "--require", "-1dB"], "0dB or more")

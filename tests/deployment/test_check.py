@@ -455,7 +455,7 @@ def test_command_prints_one_screen(capsys, monkeypatch):
         "10000 packets fill up below the target on links above 8 Gbit/s",
         "the line below leaves 8.01 dB and 31.7 deg by rates",
         "Margins are of the sampled model",
-        "By rates: senders that pace. By acknowledgements: senders that do not.",
+        "By rates: senders that pace. By acknowledgements: senders that do not pace.",
         "tc qdisc change dev r_d parent 1:1 dualpi2 target 15ms tupdate 16ms alpha \\\n",
         "L4S beside Classic",
         "Real traffic with windows of four segments has about 3 dB less",

@@ -51,6 +51,21 @@ def test_nothing_is_said_of_the_defaults_or_of_a_faster_pie() -> None:
     assert cost_of(pf.Pie(alpha=0.25)) == ""
 
 
+def test_only_what_was_measured_is_said_and_at_which_gains() -> None:
+    """No packet has met a smaller alpha/T with a larger beta, nor a beta of half the default."""
+    for mixed in (
+        pf.Pie(alpha=1 / 16, beta=2.0, update_interval="32ms"),
+        pf.Pie(alpha=0.25, beta=1.0),
+        pf.DualPi2(alpha=0.05, beta=4.0),
+    ):
+        said = cost_of(mixed)
+        assert said.endswith("times: not measured in packets.")
+        assert "%" not in said
+    half = cost_of(pf.DualPi2(alpha=0.047, beta=LINUX.beta / 2))
+    assert "more slowly. Packets were measured at 0.79 times. There P99" in half
+    assert "In packets, at" not in half
+
+
 def test_a_design_says_it_everywhere() -> None:
     design = pf.tune("100ms", aqm="dualpi2")
     assert design.cost_text == cost_of(design.aqm)

@@ -182,6 +182,9 @@ def test_explanation(loop):
     assert terms["s_R"].value == pytest.approx(np.sqrt(2) * 0.1 / 0.1)
     assert terms["s_R"].unit == "rad/s"
     assert terms["R_limit"].value == pytest.approx(pf.loop.rtt_limit(0.3125, 3.125, 0.032))
+    sampled = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, update="sampled").explain()
+    assert sampled["R_limit"].value == pytest.approx(0.032 * 3.125 / (2 * 0.3125), rel=1e-12)
+    assert "T beta/(2 alpha)" in sampled["R_limit"].sentence
     assert str(terms).count("\n") == len(list(terms)) - 1
     with pytest.raises(KeyError):
         terms["nothing"]

@@ -22,13 +22,25 @@ __all__ = ["add_largest", "buffer_note", "print_delays"]
 _LONG = 1.0  # s, a buffer that hardly any device has
 
 
-def add_largest(table: Table, summary: xarray.Dataset) -> None:
-    """Add a row with the largest queue delay, and when that was; of several seeds the largest."""
+def add_largest(table: Table, summary: xarray.Dataset, width: float = 0.0) -> None:
+    """Add a row with the largest queue delay, and when that was; of several seeds the largest.
+
+    Parameters
+    ----------
+    table : Table
+    summary : Dataset
+    width : float
+        Over which the delay is averaged (s), so that the largest may be below a percentile of
+        packets; 0 where it is not.
+    """
     values = summary.queue_delay_max.to_numpy().ravel()
     top = int(values.argmax())
-    at = float(summary.queue_delay_max_at.to_numpy().ravel()[top])
-    when = ("ms", f"at {at:.4g} s") if len(table.columns) > 4 else (f"ms at {at:.4g} s",)
-    table.add_row("", "largest", f"{1e3 * float(values[top]):.4g}", *when)
+    when = f"at {float(summary.queue_delay_max_at.to_numpy().ravel()[top]):.4g} s"
+    if summary.sizes.get("seed", 1) > 1:
+        when += ", of all seeds"
+    name = f"largest mean of {1e3 * width:.4g} ms" if width else "largest"
+    units = ("ms", when) if len(table.columns) > 4 else (f"ms {when}",)
+    table.add_row("", name, f"{1e3 * float(values[top]):.4g}", *units)
 
 
 def buffer_note(scenario: Scenario, summary: xarray.Dataset) -> str:

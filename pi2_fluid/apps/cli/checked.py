@@ -237,8 +237,9 @@ def _verdict(one: Verdict, who: str) -> str:
     if one.verdict == "undecided":
         return f"UNDECIDED for {_load(one, who, 'any number of')} {of}: on the edge. {margin}"
     how = ""
-    if least.gain_margin_db < 0.0 and math.isfinite(period):
-        how = f": the delay {how_often(period, least.gain_margin_db)}"
+    if least.gain_margin_db < 0.0:
+        often = how_often(period, least.gain_margin_db) if math.isfinite(period) else "oscillates"
+        how = f": the delay {often}"
     return f"UNSTABLE for {_load(one, who, 'some number of')} {of}{how}. {margin}"
 
 
@@ -306,12 +307,16 @@ def _worst(one: Verdict) -> str:
 
 def _rounding(one: Verdict) -> str:
     off = {name: 100.0 * error for name, error in one.qdisc.rounding.items()}
-    words = [f"{name} {error:+.2f} %" for name, error in off.items() if abs(error) >= _SLIGHT]
+    words = [
+        f"{name} {abs(error):.2f} % {'larger' if error > 0.0 else 'smaller'}"
+        for name, error in off.items()
+        if abs(error) >= _SLIGHT
+    ]
     lost = one.margin_lost_db
-    effect = "which decides the verdict"
+    effect = "unrounded, the verdict would be another"
     if abs(lost) <= _BEYOND:
-        effect = f"{abs(lost):.2f} dB {'lost' if lost > 0.0 else 'gained'}"
-    return f"{', '.join(words) or 'in the kernel'}: {effect}"
+        effect = f"{abs(lost):.2f} dB of margin {'lost' if lost > 0.0 else 'gained'}"
+    return f"the kernel makes {', '.join(words) or 'them other numbers'}: {effect}"
 
 
 def _margins(margins: Margins) -> str:

@@ -13,14 +13,14 @@ from pi2_fluid.apps.cli.betterment import find_better, print_better, to_dict
 from pi2_fluid.apps.cli.checked import print_checked
 from pi2_fluid.apps.cli.declaring import JUDGE, Command
 from pi2_fluid.apps.cli.families import load_traffic
-from pi2_fluid.apps.cli.options import option
+from pi2_fluid.apps.cli.options import option, read_hz
 from pi2_fluid.apps.cli.output import JsonFlag, print_json, tell
 from pi2_fluid.apps.cli.queues import PRESET_NAMES, PRESETS_IN_HELP, read_aqm
 from pi2_fluid.apps.cli.reading import read_shown
 from pi2_fluid.apps.cli.requiring import Require, code_of, read_required, said_of_required
 from pi2_fluid.apps.cli.requiring import to_dict as required_to_dict
 from pi2_fluid.apps.cli.senders import NAMES, read_flows, read_senders
-from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.errors import QuantityError
 from pi2_fluid.laws.registry import kind_of
 
 if TYPE_CHECKING:
@@ -139,8 +139,7 @@ def check(
             else f"--aqm {aqm} is given beside queues as text: leave one of them out."
         )
     who = read_senders(sender)
-    if hz is not None and not (hz.isascii() and hz.isdigit() and len(hz) <= len("1000")):
-        raise QuantityError(f"--hz {show_value(hz)} is no whole number: give the kernel's, as 250.")
+    ticks = None if hz is None else read_hz(hz)
     required = read_required(require)
     shown: Any = read_aqm(aqm, {}) if aqm is not None else read_shown(str(text))
     family = None if traffic is None else load_traffic(traffic, rate)
@@ -158,7 +157,7 @@ def check(
         rate=rate,
         flows=read_flows(flows),
         max_window=max_window,  # type: ignore[arg-type]  # text, which is read as a number
-        hz=None if hz is None else int(hz),
+        hz=ticks,
         kernel=kernel,
         network=None if network is None else find_network(network),
     )
@@ -314,7 +313,8 @@ COMMANDS: tuple[Command, ...] = (
             "qdiscs.rtt_limit": "s, stable up to this round-trip time, queue included",
             "qdiscs.path_limit": "s, the same without the queue",
             "qdiscs.worst": "rtt, p_prime and sender where margins by rates are smallest, and"
-            " these; the period of an oscillation in s; a p_prime of 0 is the limit of no load",
+            " these; the period of an oscillation in s, null where the gain is more than 3 dB too"
+            " large; a p_prime of 0 is the limit of no load",
             "qdiscs.ack_worst": "the same by acknowledgements",
             "qdiscs.least": "the smaller of both, its clock, the window of a flow there, and how"
             " many flows",

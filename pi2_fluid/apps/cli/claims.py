@@ -53,7 +53,7 @@ def _print_claims(made: Sequence[Claim]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from pi2_fluid.papers.claim import count_claims
+    from pi2_fluid.papers.claim import count_verdicts
 
     colors = {"reproduced": "green", "not_reproduced": "red", "depends": "yellow"}
     table = Table(box=box.SIMPLE_HEAD, show_lines=True, pad_edge=False)
@@ -71,7 +71,7 @@ def _print_claims(made: Sequence[Claim]) -> None:
         table.add_row(left, right)
     console = make_console()
     console.print(table)
-    console.print(f"{count_claims(made)}.")
+    console.print(f"{count_verdicts([one.verdict for one in made], 'claim')}.")
 
 
 COMMANDS: tuple[Command, ...] = (

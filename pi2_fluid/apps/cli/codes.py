@@ -1,4 +1,4 @@
-"""Exit codes."""
+"""Exit codes, and the error of an interrupt that has something to say."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ __all__ = [
     "STABLE",
     "UNDECIDED",
     "UNSTABLE",
+    "BrokenOff",
 ]
 
 STABLE: Final = 0
@@ -66,3 +67,7 @@ MEANINGS: Final[Mapping[int, tuple[str, str]]] = {
 OTHERS: Final = ", ".join(
     f"{code} {means}" for code, (means, _) in MEANINGS.items() if code > UNDECIDED
 )
+
+
+class BrokenOff(Exception):  # noqa: N818  an interrupt is no error
+    """Ctrl-C came, and this is kept: said in the one line that tells of it."""

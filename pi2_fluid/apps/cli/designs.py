@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -14,13 +13,15 @@ from pi2_fluid.apps.cli.designed import draw_design, print_design, print_nearest
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.families import L4sShare, LongCounts, PathTimes, load_traffic
 from pi2_fluid.apps.cli.files import PICTURES, check_path
-from pi2_fluid.apps.cli.options import option
+from pi2_fluid.apps.cli.options import option, read_hz
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, print_json
 from pi2_fluid.apps.cli.parameters import declared
 from pi2_fluid.apps.cli.pasting import line_of, why_no_line
 from pi2_fluid.apps.cli.queues import NAMES_IN_HELP, PRESET_NAMES, read_aqm
 from pi2_fluid.apps.cli.recommended import recommend_at_shell
+from pi2_fluid.apps.cli.requiring import read_margin
 from pi2_fluid.apps.cli.senders import NAMES, read_flows, read_senders
+from pi2_fluid.apps.cli.ways import is_by_traffic
 from pi2_fluid.apps.cli.wording import for_shell, in_words_of_shell
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.registry import DESIGNED
@@ -42,13 +43,6 @@ _OPTIONS: Final = {
     "phase_margin_deg": "--phase-margin",
     "senders": "--sender",
 }
-#: Options that say who sends; those that go with them; and those that go with a largest RTT.
-_WHO: Final = ("traffic", "rtt", "long", "l4s")
-_BESIDE_WHO: Final = ("more", "value", "loss", "floor", "seeds", "seconds", "base", "confirm")
-_OF_MARGINS: Final = (
-    *("max_rtt", "max_base_rtt", "min_rtt", "sender", "flows", "max_window", "load", "objective"),
-    *("gain_margin", "phase_margin", "modulus_margin", "update", "verify"),
-)
 
 
 def tune(
@@ -218,10 +212,12 @@ def tune(
             "Queue",
         ),
     ] = None,
-    gain_margin: Annotated[str, option("DB", "Gain margin to leave everywhere.", "Margins")] = "6",
+    gain_margin: Annotated[
+        str, option("DB", "Gain margin to leave everywhere.", "Margins")
+    ] = "6dB",
     phase_margin: Annotated[
         str, option("DEG", "Phase margin to leave everywhere.", "Margins")
-    ] = "30",
+    ] = "30deg",
     modulus_margin: Annotated[
         str, option("NUMBER", "Smallest |1 + L| to leave; 0: any.", "Margins")
     ] = "0",
@@ -271,14 +267,14 @@ def tune(
     """
     check_path(plot, PICTURES, "--plot")
     queue: Any = read_aqm(aqm, {}) if aqm is not None and ":" in aqm else aqm
-    if _is_by_traffic(context):
+    if is_by_traffic(context):
         family = load_traffic([*(traffic or ()), *(more or ())], rate, rtt, long, l4s)
         wishes = {"aqm": queue, "k": k, "target": target, "update_interval": update_interval,
                   "value": value, "loss": loss, "seconds": seconds}  # fmt: skip
         recommend_at_shell(
             family,
             wishes,
-            hz=_read_hz(hz),
+            hz=read_hz(hz),
             floor=floor,
             seeds=seeds,
             base=base,
@@ -294,8 +290,8 @@ def tune(
     from pi2_fluid.design.tuning import tune as find
 
     arguments: dict[str, Any] = {
-        "gain_margin_db": gain_margin,
-        "phase_margin_deg": phase_margin,
+        "gain_margin_db": read_margin(gain_margin, "--gain-margin"),
+        "phase_margin_deg": read_margin(phase_margin, "--phase-margin", "deg"),
         "modulus_margin": modulus_margin,
         "rate": rate,
         "flows": read_flows(flows),
@@ -308,7 +304,7 @@ def tune(
         try:
             design = find(
                 max_rtt,
-                hz=_read_hz(hz),
+                hz=read_hz(hz),
                 max_base_rtt=max_base_rtt,
                 min_rtt=min_rtt,
                 senders=list(who.values()),
@@ -348,33 +344,6 @@ def tune(
         raise typer.Exit(codes.NO_LINE)
 
 
-def _is_by_traffic(context: typer.Context) -> bool:
-    """Say which of the two ways is asked for, and refuse options of the other."""
-    given = [
-        name
-        for name in context.params
-        if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
-    ]
-    if by_traffic := any(name in _WHO for name in given):
-        _refuse(given, _OF_MARGINS, "goes with a largest round-trip time, not with traffic")
-    else:
-        if not {"max_rtt", "max_base_rtt"} & set(given):
-            raise QuantityError(
-                "say who sends, as --traffic home or --rate 20Mbit/s --rtt 10ms..80ms --long 1:4,"
-                " for what people feel; or, for margins, give --max-rtt, with the queue's delay, or"
-                " --max-base-rtt, without it."
-            )
-        _refuse(given, _BESIDE_WHO, "goes with traffic, which is not given")
-    return by_traffic
-
-
-def _refuse(given: Collection[str], others: Collection[str], why: str) -> None:
-    for name in given:
-        if name in others:
-            shown = "a file" if name == "more" else f"--{name.replace('_', '-')}"
-            raise QuantityError(f"{shown} {why}: leave it out.")
-
-
 def _near(design: Design, interrupted: bool) -> dict[str, Any] | None:
     """Return what JSON says of the nearest design, if tc has no line for this one."""
     nearest = None if interrupted else design.nearest
@@ -387,14 +356,6 @@ def _near(design: Design, interrupted: bool) -> dict[str, Any] | None:
 
 def _why_not(design: Design) -> str:
     return for_shell(why_no_line(design), _OPTIONS)
-
-
-def _read_hz(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise QuantityError(
-            f"--hz {show_value(text)} is no whole number: give the kernel's CONFIG_HZ, as 250."
-        )
-    return int(text)
 
 
 def _read_pair(text: str) -> tuple[str, str]:

@@ -139,8 +139,7 @@ def _draw_all(
         records = [{"name": name, "files": [str(path) for path in files]} for name, files in made]
         print_json({"figures": records, "interrupted": interrupted})
     if interrupted:
-        typer.echo(f"{len(made)} are done; the same command makes the others.", err=True)
-        raise typer.Exit(codes.INTERRUPTED)
+        raise codes.BrokenOff(f"{len(made)} are done; the same command makes the others")
 
 
 def _draw_one(
@@ -177,9 +176,9 @@ def _draw_one(
 
 
 def _list_figures(as_json: bool) -> None:
+    from pi2_fluid.papers.claim import count_verdicts
     from pi2_fluid.papers.record import counted, recorded, recorded_verdicts
     from pi2_fluid.papers.registry import FIGURES, file_name, recipe_of
-    from pi2_fluid.papers.verdicts import summary
 
     rows: list[dict[str, Any]] = []
     for name in FIGURES:
@@ -194,7 +193,7 @@ def _list_figures(as_json: bool) -> None:
                 "file": file_name(name),
                 "kind": recipe.kind,
                 "seconds": record.seconds if record else None,
-                "verdict": summary(verdicts.values()),
+                "verdict": count_verdicts(found),
                 **{kind: found.count(kind) for kind in _COLORS},
                 "notes": found.count(None),
                 "caption": recipe.caption,

@@ -16,6 +16,7 @@ from pi2_fluid.apps.cli.network_margins import margins_of_network
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json
 from pi2_fluid.apps.cli.parameters import USUAL, declared, kinds_with
+from pi2_fluid.apps.cli.places import DIMENSIONS, LINK, LOAD, loop_at, read_place, shown
 from pi2_fluid.apps.cli.queues import NAMES_IN_HELP, PRESET_NAMES, read_aqm
 from pi2_fluid.apps.cli.requiring import Require, code_of, read_required, to_dict
 from pi2_fluid.apps.cli.wording import in_words_of_shell
@@ -25,16 +26,11 @@ from pi2_fluid.laws.registry import AQMS, SENDERS, sender_class
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.laws.sender import Sender
-    from pi2_fluid.loop import Loop
 
 __all__ = ["COMMANDS", "margins"]
 
 _SENDERS: Final = kinds_with("loop", SENDERS)
 _AQMS: Final = kinds_with("loop", AQMS)
-#: Options that say which flows share which link; and those that say a load by itself.
-_LINK: Final = ("flows", "rate", "path")
-_LOAD: Final = ("rtt", "p", "p_prime")
-_DIMENSIONS: Final = {"flows": "number", "rate": "rate", "path": "time"}
 #: What Python calls arguments of `Loop` and `Flows` -> what the shell does.
 _OPTIONS: Final = {
     "flows": "--flows",
@@ -226,13 +222,13 @@ def margins(
     model: dict[str, Any] = {"update": update, "clock": clock, "bunch": bunched}
     with in_words_of_shell(_OPTIONS):
         if scenario is not None:
-            _require_none(context, scenario, (*_LINK, *_LOAD, "sender", "aqm", *given))
+            _require_none(context, scenario, (*LINK, *LOAD, "sender", "aqm", *given))
             found = margins_of_network(scenario, model, rtt_terms, required, as_json=as_json)
         else:
             who, queue = _read_sender(sender), _build_queue(aqm, given)
             places = {"flows": flows, "rate": rate, "path": path, "rtt": rtt, "p": p}
-            place = _read_place(places | {"p_prime": p_prime})
-            make = partial(_loop, who, queue, place, rtt_terms=rtt_terms)
+            place = read_place(places | {"p_prime": p_prime})
+            make = partial(loop_at, who, queue, place, rtt_terms=rtt_terms)
             found = find_margins(make, **model)
             names = {"sender": sender, "aqm": aqm}
             own = {name: getattr(queue, name, None) for name in given}
@@ -244,62 +240,6 @@ def margins(
                 of = _describe(found, names, own, place)
                 print_margins(make_console(), found, of, required)
     raise typer.Exit(code_of(found.verdict, found.least.gain_margin_db, required))
-
-
-def _read_place(given: Mapping[str, str | None]) -> dict[str, str]:
-    """Return which flows share which link, or at which load they are; refuse both, and parts."""
-    from pi2_fluid.units import validate_number
-
-    place = {name: value for name, value in given.items() if value is not None}
-    link, load = ([name for name in names if name in place] for names in (_LINK, _LOAD))
-    if link and load:
-        raise QuantityError(
-            f"{_shown(link[0])} and {_shown(load[0])} are both given: give --flows, --rate and"
-            " --path, or --rtt and one of --p and --p-prime."
-        )
-    if not load:
-        missing = [_shown(name) for name in _LINK if name not in place]
-        if missing:
-            raise QuantityError(
-                f"{' and '.join(missing)} missing: give all three of --flows, --rate and --path, as"
-                " --flows 10 --rate 20Mbit/s --path 40ms; or --rtt and one of --p and --p-prime; or"
-                " a file."
-            )
-        for name, dimension in _DIMENSIONS.items():
-            validate_number(place[name], dimension, name, closed=name == "path")
-        return place
-    if "rtt" not in place:
-        raise QuantityError("--rtt is missing: give the round-trip time, e.g. --rtt 100ms.")
-    if ("p" in place) == ("p_prime" in place):
-        raise QuantityError(
-            "the load is exactly one of --p and --p-prime: give e.g. --p-prime 0.1."
-        )
-    return place
-
-
-def _shown(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _loop(
-    who: Sender,
-    queue: Aqm,
-    place: Mapping[str, str],
-    *,
-    rtt_terms: str,
-    update: str,
-    clock: str,
-    bunch: float,
-) -> Loop:
-    """Return the loop of flows on a link, or at a load."""
-    from pi2_fluid.loop.transfer import Loop
-    from pi2_fluid.network.flows import Flows
-
-    model: dict[str, Any] = {"update": update, "clock": clock, "bunch": bunch}
-    if "rate" not in place:
-        return Loop(who, queue, **place, rtt_terms=rtt_terms, **model)
-    several = Flows(who, place["flows"], place["path"])
-    return Loop(several, queue, capacity=place["rate"], rtt_terms=rtt_terms, **model)
 
 
 def _point(found: BothClocks) -> dict[str, float]:
@@ -318,8 +258,8 @@ def _inputs(
     """Return what JSON says of the load and of the model (SI)."""
     from pi2_fluid.units import validate_number
 
-    link: dict[str, float | None] = dict.fromkeys(_DIMENSIONS)
-    for name, dimension in _DIMENSIONS.items():
+    link: dict[str, float | None] = dict.fromkeys(DIMENSIONS)
+    for name, dimension in DIMENSIONS.items():
         if name in place:
             link[name] = validate_number(place[name], dimension, name, closed=True)
     model = {"update": found.first.update, "rtt_terms": rtt_terms, "clocks": list(found.loops)}
@@ -332,7 +272,7 @@ def _require_none(context: typer.Context, scenario: str, names: Iterable[str]) -
         source = context.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
             raise QuantityError(
-                f"{_shown(name)} is given beside {scenario}, which has its own: leave one of them"
+                f"{shown(name)} is given beside {scenario}, which has its own: leave one of them"
                 " out."
             )
 
@@ -372,7 +312,7 @@ def _describe(
         }
         name = "p" if "p" in place else "p_prime"
         sign = name.replace("_prime", "'")
-        load = f"{_shown(name)} {place[name]} is {sign} ({both[name]}): {signalled} are dropped"
+        load = f"{shown(name)} {place[name]} is {sign} ({both[name]}): {signalled} are dropped"
         load += " or marked"
     return {
         "flows": flows,
@@ -406,7 +346,8 @@ COMMANDS: tuple[Command, ...] = (
             "margins.phase_margin_deg": "degrees",
             "margins.gain_crossover": "rad/s",
             "margins.phase_crossover": "rad/s",
-            "margins.oscillation_period": "s, 2 pi over phase_crossover",
+            "margins.oscillation_period": "s, 2 pi over phase_crossover; null where the gain is"
+            " more than 3 dB too large",
             "margins.delay_margin": "s",
             "margins.modulus_margin": "the smallest |1 + L|",
             "margins.verdict": "stable, unstable or undecided",

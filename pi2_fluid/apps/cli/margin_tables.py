@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.apps.cli.output import make_grid
 from pi2_fluid.apps.cli.requiring import said_of_required
-from pi2_fluid.design.clocks import BY_CLOCK, SENDERS_OF, Least, least_among
+from pi2_fluid.design.clocks import BY_CLOCK, Least, clocks_text, least_among
 from pi2_fluid.errors import AssumptionWarning, DomainError, SolverError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -42,7 +42,13 @@ _ROWS: Final = (
     ("modulus margin", "modulus_margin", 1.0, "", "smallest {}"),
     ("phase crossover", "phase_crossover", 1.0, "rad/s", "where the gain margin is"),
     ("gain crossover", "gain_crossover", 1.0, "rad/s", "where the phase margin is"),
-    ("oscillation period", "oscillation_period", 1.0, "s", "at the gain margin"),
+    (
+        "oscillation period",
+        "oscillation_period",
+        1.0,
+        "s",
+        "at the gain margin",
+    ),
 )
 _MODELS: Final = {
     "sampled": "sampled: the queue updates every T, as in a kernel",
@@ -220,7 +226,7 @@ def print_margins(
     table.add_row("", *(BY_CLOCK[clock] for clock in each), "")
     for name, key, factor, unit, text in _ROWS:
         values = [factor * float(getattr(one, key)) for one in each.values()]
-        cells = [f"{value:.4g} {unit}".rstrip() for value in values]
+        cells = ["unknown" if math.isnan(v) else f"{v:.4g} {unit}".rstrip() for v in values]
         table.add_row(name, *cells, text.format(smallest))
     table.add_row("verdict", *(str(one.verdict) for one in each.values()), "")
     console.print(table)
@@ -232,7 +238,6 @@ def print_margins(
             console.print(f"caution: {one.caution}")
     loop = found.first
     console.print(f"Model: {_MODELS[loop.update]}; {_RTT_TERMS[loop.rtt_terms]}.")
-    clocks = [f"{BY_CLOCK[clock].capitalize()}: {SENDERS_OF[clock]}." for clock in each]
-    console.print(" ".join([*clocks, *["The smaller margin counts."] * (len(each) > 1)]))
+    console.print(clocks_text(each))
     if found.why_no_acks:
         console.print(f"Not judged by acknowledgements: {found.why_no_acks}")

@@ -25,6 +25,7 @@ __all__ = [
     "Tolerance",
     "Update",
     "option",
+    "read_hz",
     "read_seeds",
     "read_whole",
 ]
@@ -158,3 +159,18 @@ def read_whole(text: str, option: str, of: str, low: int = 1) -> int:
             f"{option} {show_value(text)} is no number of {of}: give {low} or more."
         )
     return number
+
+
+def read_hz(text: str) -> int:
+    """Return the CONFIG_HZ of a kernel; whether there is such a one is asked where it is used.
+
+    Raises
+    ------
+    QuantityError
+        If it is no whole number.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise QuantityError(
+            f"--hz {show_value(text)} is no whole number: give the kernel's CONFIG_HZ, as 250."
+        )
+    return int(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -44,13 +45,14 @@ def print_runs(way: str, dataset: xarray.Dataset, summary: xarray.Dataset) -> No
     typer.echo(f"{way}, {seeds}{unfinished}, {begin:.4g} s to {end:.4g} s\n")
     console = make_console()
     several = "link" in summary.dims
+    table = partial(_delay_table, width=float(dataset["bin"].max()))
     for link in summary.link.to_numpy() if several else ():
         typer.echo(f"link {link}")
-        print_delays(_delay_table, dataset, summary.sel(link=link))
+        print_delays(table, dataset, summary.sel(link=link))
     if several:
         summary = _on_routes(summary)
     else:
-        print_delays(_delay_table, dataset, summary)
+        print_delays(table, dataset, summary)
     console.print(_class_table(summary))
     if "finished" in summary:
         typer.echo()
@@ -67,7 +69,7 @@ def _on_routes(summary: xarray.Dataset) -> xarray.Dataset:
     return summary.assign(met | {"delay_mean_of": there.delay_mean_of.sum("link")})
 
 
-def _delay_table(summary: xarray.Dataset) -> Table:
+def _delay_table(summary: xarray.Dataset, width: float) -> Table:
     table = make_grid("left", "left", "right", "left", "left")
 
     def add(first: str, second: str, values: xarray.DataArray, factor: float, unit: str) -> None:
@@ -76,7 +78,7 @@ def _delay_table(summary: xarray.Dataset) -> Table:
     add("queue delay", "mean", summary.delay_mean, 1e3, "ms")
     for label, name in (("P50", "delay_p50"), ("P95", "delay_p95"), ("P99", "delay_p99")):
         add("", label, summary[name], 1e3, "ms")
-    add_largest(table, summary)
+    add_largest(table, summary, width)
     if "band" in summary.dims:
         for band in summary.band.to_numpy():
             mine = summary.sel(band=band)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from pi2_fluid.errors import QuantityError
+from pi2_fluid.network.catalogue import scenario_names
 
 __all__ = ["read_shown"]
 
 _LONGEST_NAME: Final = 4096
 _GIVE: Final = "give the output of `tc qdisc show`"
+_SCENARIO: Final = re.compile(r"^\s*\[\[?(aqm|flows|link|nodes?|network)\b", re.MULTILINE)
 
 
 def read_shown(given: str) -> str:
@@ -30,6 +33,8 @@ def read_shown(given: str) -> str:
     if not given.strip() or len(given) > _LONGEST_NAME or "\n" in given or not _is_text(given):
         return _as_shown(lambda: given, "the argument")
     path = Path(given)
+    if not path.exists() and given in scenario_names():
+        raise _scenario_error(given)
     if path.exists() or not _looks_shown(given):
         return _as_shown(lambda: path.read_text(encoding="utf-8"), given)
     return _as_shown(lambda: given, "the argument")
@@ -45,6 +50,14 @@ def _is_text(given: str) -> bool:
     return not any(letter == "\0" or "\udc80" <= letter <= "\udcff" for letter in given)
 
 
+def _scenario_error(name: str) -> QuantityError:
+    shown = "-" if name == "standard input" else name
+    return QuantityError(
+        f"{name} is a scenario, and check reads what tc shows: `pi2-fluid margins {shown}` judges"
+        " its queue."
+    )
+
+
 def _as_shown(read: Callable[[], str], name: str) -> str:
     try:
         text = read()
@@ -52,6 +65,10 @@ def _as_shown(read: Callable[[], str], name: str) -> str:
         text = "\0"
     if not _is_text(text):
         raise QuantityError(f"{name} is no text, but a capture or another binary file: {_GIVE}.")
+    if not text.strip():
+        raise QuantityError(f"{name} is empty: {_GIVE}.")
+    if _SCENARIO.search(text) and not re.search(r"^\s*(tc )?qdisc ", text, re.MULTILINE):
+        raise _scenario_error(name)
     first = text.split(maxsplit=1)[:1]
     if "qdisc" not in text and first in (["class"], ["filter"]):
         raise QuantityError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +13,7 @@ from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.options import read_seeds
 from pi2_fluid.apps.cli.output import Progress, make_console, make_grid, print_json
 from pi2_fluid.apps.cli.pasting import in_shell
+from pi2_fluid.apps.cli.requiring import read_margin
 from pi2_fluid.apps.cli.wording import in_words_of_shell
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 
@@ -60,7 +60,7 @@ def recommend_at_shell(
             best = tune(
                 traffic=traffic,
                 hz=hz,
-                floor_db=_read_decibels(floor),
+                floor_db=read_margin(floor, "--floor"),
                 seeds=read_seeds(seeds),
                 base=runs_now,
                 progress=progress,
@@ -106,17 +106,6 @@ def read_base(text: str, hz: int) -> Qdisc:
             ' as "tc qdisc replace dev eth0 root dualpi2".'
         )
     return queues[0]
-
-
-def _read_decibels(text: str) -> float:
-    number = text.strip().removesuffix("dB").strip()
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
-    if math.isnan(value):
-        raise QuantityError(f"--floor {show_value(text)} is no gain margin: give decibels, as 0dB.")
-    return value
 
 
 def print_recommendation(best: Recommendation) -> None:

@@ -1,11 +1,10 @@
-"""`--require 6dB`: how much margin a script asks for, and what exit code says that it is not there.
+"""Margins as text, and `--require 6dB`: what exit code says that so much is not there.
 
 Commands that judge loops share it.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Annotated, Any, Final
 
@@ -13,7 +12,7 @@ from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 
-__all__ = ["Require", "code_of", "read_required", "said_of_required", "to_dict"]
+__all__ = ["Require", "code_of", "read_margin", "read_required", "said_of_required", "to_dict"]
 
 Require = Annotated[
     str | None,
@@ -28,7 +27,30 @@ Require = Annotated[
 
 #: dB: as much less is rounding. Lines that `tune` and `check` give leave 6 dB but for that.
 _FORGIVEN: Final = 0.01
-_DECIBELS: Final = re.compile(r"\s*([+-]?[0-9.]+)\s*dB\s*", re.IGNORECASE)
+_MARGIN: Final = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\s*([a-z]*)\s*", re.IGNORECASE)
+
+
+def read_margin(text: str, option: str, unit: str = "dB") -> float:
+    """Return a margin that is given with its unit, dB or deg, or without.
+
+    Raises
+    ------
+    QuantityError
+        If it is no number.
+
+    Examples
+    --------
+    >>> read_margin("6dB", "--gain-margin"), read_margin("30", "--phase-margin", "deg")
+    (6.0, 30.0)
+    """
+    match = _MARGIN.fullmatch(text)
+    if match is None or match[2].lower() not in ("", unit.lower()):
+        kind, example = ("gain", "6dB") if unit == "dB" else ("phase", "30deg")
+        raise QuantityError(
+            f"{option} {show_value(text)} is no {kind} margin: give one in {unit}, such as"
+            f" {example}."
+        )
+    return float(match[1])
 
 
 def read_required(text: str | None) -> float | None:
@@ -46,15 +68,7 @@ def read_required(text: str | None) -> float | None:
     """
     if text is None:
         return None
-    match = _DECIBELS.fullmatch(text)
-    try:
-        margin = float(match[1]) if match else math.nan
-    except ValueError:  # two points
-        margin = math.nan
-    if not math.isfinite(margin):
-        raise QuantityError(
-            f"--require {show_value(text)} is no gain margin: give one in dB, such as 6dB."
-        )
+    margin = read_margin(text, "--require")
     if margin < 0.0:
         raise DomainError(
             f"--require {text} is negative, and a loop with such a margin is unstable: give 0dB or"

@@ -39,6 +39,8 @@ __all__ = ["ROOMS", "app_for", "declared", "main", "run"]
 _NOWHERE: Final = "standard output is closed: let it go to a file, a pipe or /dev/null."
 #: Options by the names that they once had.
 _RENAMED: Final = {"--mode": "--update", "--controller": "--update"}
+#: Options that a command has not, and what it has instead.
+_INSTEAD: Final = {"--gain-margin": "--require 6dB asks for a gain margin"}
 
 #: Which file each command is in, in the order in which help lists panels and commands
 #: (groups of commands last).
@@ -102,6 +104,8 @@ def run(arguments: Sequence[str]) -> int:
             code = app(list(arguments), prog_name="pi2-fluid", standalone_mode=False)
         # Some versions of the shell library turn an interrupt into this code, silently.
         return _interrupted() if code == codes.INTERRUPTED else int(code or 0)
+    except codes.BrokenOff as interrupt:
+        return _interrupted(str(interrupt))
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except (QuantityError, DomainError, ScenarioError, UnsupportedError) as error:
@@ -136,7 +140,9 @@ def _report(error: Exception, arguments: Sequence[str]) -> int:
             return _fail(
                 f"{option} is now called {_RENAMED[option]}: see {command} -h.", codes.BAD_INPUT
             )
-        return _fail(f"{error.format_message().rstrip('.')}: see {command} -h.", codes.BAD_INPUT)
+        instead = f"{_INSTEAD[option]}; " if option in _INSTEAD else ""
+        said = error.format_message().rstrip(".")
+        return _fail(f"{said}: {instead}see {command} -h.", codes.BAD_INPUT)
     if isinstance(error, ImportError) and not (error.name or "pi2_fluid").startswith("pi2_fluid"):
         return _fail(what_to_install(str(error.name)), codes.FAILED)
     if os.environ.get("PI2_FLUID_DEBUG") == "1":
@@ -148,8 +154,9 @@ def _report(error: Exception, arguments: Sequence[str]) -> int:
     )
 
 
-def _interrupted() -> int:
-    return _fail("interrupted.", codes.INTERRUPTED)
+def _interrupted(kept: str = "") -> int:
+    """Say so, and in a clause what is kept and how to go on, if anything is."""
+    return _fail(f"interrupted{': ' if kept else ''}{kept.removesuffix('.')}.", codes.INTERRUPTED)
 
 
 def _fail(sentence: str, code: int) -> int:

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
+from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.files import check_path
 from pi2_fluid.apps.cli.options import option
@@ -77,10 +78,8 @@ def sweep(
             found = sweep_points(
                 **given, store=store, client=client, workers=workers, processes=processes
             )
-        except KeyboardInterrupt:
-            if store.exists():
-                typer.echo(f"what is done is in {store}: the same command goes on.", err=True)
-            raise
+        except KeyboardInterrupt as interrupt:
+            raise codes.BrokenOff(str(interrupt)) from None
     errors = found["error"].to_numpy().ravel()
     failed = [str(one) for one in errors if one]
     if as_json:

@@ -1,0 +1,25 @@
+"""What is given as a scenario, and is what tc shows of queues."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["OF_TC", "is_of_tc"]
+
+#: What to do with it, behind its name.
+OF_TC: Final = (
+    "is what tc shows of queues, and no scenario: pi2-fluid check, or pf.check(text), judges it."
+)
+_BEGINS: Final = re.compile(r"\s*((tc )?qdisc \w|\[\s*\{\s*\"kind\")")
+
+
+def is_of_tc(text: str) -> bool:
+    r"""Return whether a text begins as tc's does.
+
+    Examples
+    --------
+    >>> is_of_tc("qdisc pie 8001: dev eth0 root"), is_of_tc('[aqm]\\nkind = "pie"')
+    (True, False)
+    """
+    return _BEGINS.match(text) is not None
