@@ -11,7 +11,6 @@ from types import ModuleType
 
 import numpy as np
 
-from pi2_fluid import duals
 from pi2_fluid.values import Number, Truth
 
 __all__ = [
@@ -32,8 +31,8 @@ __all__ = [
 def namespace(*values: object) -> ModuleType:
     """Return `jax.numpy` if any value is a JAX array, else `numpy`; never imports JAX by itself.
 
-    Of dual numbers, with which laws are differentiated, it is `pi2_fluid.duals`. Of a kind of
-    numbers that has functions of its own, it is its `library`.
+    Of a kind of numbers that has functions of its own, such as the symbols of a trace, it is its
+    `library`.
 
     Examples
     --------
@@ -43,8 +42,6 @@ def namespace(*values: object) -> ModuleType:
     """
     jax = sys.modules.get("jax")
     for value in values:
-        if isinstance(value, duals.Dual):
-            return duals
         if isinstance(library := getattr(type(value), "library", None), ModuleType):
             return library
         if jax is not None and isinstance(value, jax.Array):

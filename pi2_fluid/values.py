@@ -72,7 +72,7 @@ class Truths(Protocol):
 
 
 class Elementwise(Protocol):
-    """What laws compute with beside floats: arrays of NumPy, JAX and xarray, and dual numbers.
+    """What laws compute with beside floats: arrays of NumPy, JAX and xarray, and symbols.
 
     The other operand is Any because each kind accepts others: what they have in common is what
     comes back.

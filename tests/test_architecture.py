@@ -27,7 +27,6 @@ TOPS = (ROOT, ROOT.parent)
 FLOORS: list[set[str]] = [
     {
         "_core",
-        "duals",
         "errors",
         "units",
         "ops",

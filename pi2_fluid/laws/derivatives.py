@@ -1,92 +1,141 @@
-"""Derivatives of laws: by dual numbers, and by JAX where dual numbers do not lead."""
+"""Derivatives of laws: by their tapes, and by JAX where a law does what no tape has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pi2_fluid import duals
 from pi2_fluid.errors import DomainError, UnsupportedError
+from pi2_fluid.laws.tape import Tape
+from pi2_fluid.laws.tapes import function_of, numbers_on_tape, tape_by
+from pi2_fluid.laws.trace import TraceError, flat
 from pi2_fluid.ops import namespace
-from pi2_fluid.records.record import Record, leaves, named_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from pi2_fluid.laws.aqm import Aqm
+    from pi2_fluid.laws.sender import Sender
     from pi2_fluid.values import FloatArray, Number
 
 __all__ = ["as_arrays", "differentiate", "numeric"]
 
 
 def differentiate(
-    law: Record, method: str, function: Callable[..., Any], args: tuple[Any, ...]
-) -> Any:
-    """Differentiate an elementwise function of a law over each of its arguments.
+    law: Sender | Aqm,
+    method: str,
+    args: Sequence[Any],
+    over: Iterable[int] | None = None,
+    function: Callable[..., Any] | None = None,
+) -> tuple[tuple[Number, ...], ...]:
+    """Differentiate a function of a law over its arguments, elementwise.
 
-    Under `jax.jit`, `jax.vmap` and `jax.grad`, of the law as well as of the arguments, JAX does it.
-    So it does if the law uses more than ``+ - * / **`` and `pi2_fluid.ops`, such as `jax.numpy`.
+    A law that uses more than ``+ - * / **`` and `pi2_fluid.ops`, such as `jax.numpy`, is
+    differentiated by JAX.
 
     Parameters
     ----------
-    law : Record
-        Whose numbers `function` uses beside its arguments.
+    law : Sender or Aqm
+        Any law, own ones too.
     method : str
-        What of the law is differentiated, for messages.
-    function : callable
-        Returns one number, or a tuple of them.
-    args : tuple
-        Numbers, or arrays that broadcast with one another and with the arrays of the law.
+        A key of `SENDER_FUNCTIONS` or `QUEUE_FUNCTIONS`.
+    args : sequence
+        Its arguments: numbers, or arrays that broadcast with one another and with the arrays of the
+        law. Those that JAX traces may be among them, and in the law.
+    over : iterable of int, optional
+        Over which of them. All if not given.
+    function : callable, optional
+        What is differentiated instead, called with the law and the arguments. The same object at
+        each call, for what it does with laws of a class is kept.
 
     Returns
     -------
-    tuple
-        [j] is the derivative over args[j]: a tuple if the function returns one.
+    tuple of tuple
+        [j][i] is the derivative of the i-th number that comes out over the j-th of those arguments,
+        of a shape that broadcasts with theirs.
 
     Raises
     ------
     UnsupportedError
         If neither can.
     """
-    if namespace(*args, *leaves(law)) is not np:
-        return _by_jax(function, args)
-    arrays = (*args, *named_arrays(law).values())
-    shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
+    over = tuple(range(len(args)) if over is None else over)
+    function = function or function_of(law, method)
     try:
-        return duals.slopes(function, args, shape)
-    except (TypeError, AttributeError) as error:
-        return _by_jax_alone(f"{type(law).__name__}.{method}", function, args, error)
+        tape = tape_by(law, function, _names(len(args)), method)
+    except TraceError as error:
+        return _by_jax(law, method, function, args, over, error)
+    numbers = numbers_on_tape(law, tape)
+    slopes = _slopes(tape, over)
+    if namespace(*args, *numbers) is np:
+        every = slopes(*map(_plain, args), parameters=numbers)
+        if not all(map(_is_finite, every)):
+            function(law, *args)  # which may refuse its numbers in words of its own
+    else:
+        import jax
+
+        with jax.enable_x64(True):
+            every = slopes(*args, parameters=numbers)
+    size = len(tape.outputs)
+    return tuple(every[place * size : (place + 1) * size] for place in range(len(over)))
 
 
-def _by_jax(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    import jax
-    from jax import numpy as jnp
+@lru_cache(maxsize=64)
+def _names(count: int) -> tuple[str, ...]:
+    return tuple(f"x{place}" for place in range(count))
 
-    def slope(which: int) -> Number | tuple[Number, ...]:
+
+@lru_cache(maxsize=1024)
+def _slopes(tape: Tape, over: tuple[int, ...]) -> Tape:
+    return tape.slopes([tape.inputs[place] for place in over])
+
+
+def _plain(value: Any) -> Any:
+    """Return a single number as a float, with which Python computes faster than with an array."""
+    return float(value) if np.ndim(value) == 0 else value
+
+
+def _is_finite(value: Any) -> bool:
+    return math.isfinite(value) if isinstance(value, float) else bool(np.isfinite(value).all())
+
+
+def _by_jax(
+    law: Sender | Aqm,
+    method: str,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    over: Sequence[int],
+    error: TraceError,
+) -> tuple[tuple[Number, ...], ...]:
+    what = f"{type(law).__name__}.{method}"
+    rule = f"{what} cannot be differentiated: use only + - * / ** and pi2_fluid.ops in it"
+    try:
+        import jax
+        from jax import numpy as jnp
+    except ModuleNotFoundError:
+        why = type(error.__cause__).__name__
+        raise UnsupportedError(
+            f"{rule}, or install JAX for other functions: pip install jax ({why})."
+        ) from error
+
+    def several(*values: Number) -> tuple[object, ...]:
+        return tuple(flat(function(law, *values)))
+
+    def slope(which: int) -> tuple[Number, ...]:
         tangents = tuple(
             jnp.ones_like(arg) if index == which else jnp.zeros_like(arg)
             for index, arg in enumerate(args)
         )
-        tangent: Number | tuple[Number, ...] = jax.jvp(function, args, tangents)[1]
+        tangent: tuple[Number, ...] = jax.jvp(several, tuple(args), tangents)[1]
         return tangent
 
-    with jax.enable_x64(True):
-        return tuple(slope(which) for which in range(len(args)))
-
-
-def _by_jax_alone(
-    what: str, function: Callable[..., Any], args: tuple[Any, ...], error: Exception
-) -> Any:
-    rule = f"{what} cannot be differentiated: use only + - * / ** and pi2_fluid.ops in it"
     try:
-        import jax
-    except ModuleNotFoundError:
-        raise UnsupportedError(
-            f"{rule}, or install JAX for other functions: pip install jax ({type(error).__name__})."
-        ) from error
-    try:
-        return _by_jax(function, args)
+        with jax.enable_x64(True):
+            return tuple(slope(which) for which in over)
     except (jax.errors.JAXTypeError, TypeError) as final:
         raise UnsupportedError(f"{rule} ({type(final).__name__}).") from final
 

@@ -14,7 +14,14 @@ from pi2_fluid.laws.trace import TraceError
 from pi2_fluid.records.record import leaves, map_leaves
 from pi2_fluid.values import Number
 
-__all__ = ["QUEUE_FUNCTIONS", "SENDER_FUNCTIONS", "numbers_on_tape", "tape_of"]
+__all__ = [
+    "QUEUE_FUNCTIONS",
+    "SENDER_FUNCTIONS",
+    "function_of",
+    "numbers_on_tape",
+    "tape_by",
+    "tape_of",
+]
 
 _SEEN: Final = ("queue", "arrival_rate", "capacity", "overflow")
 
@@ -159,55 +166,83 @@ def tape_of(law: Sender | Aqm, name: str) -> Tape:
     >>> tape(10.0, 10.0, 0.02, 0.1, 0.1, parameters=numbers_on_tape(Reno(), tape))
     (0.0,)
     """
-    skeleton = map_leaves(lambda _, place: f"law{place}", law)
-    try:
-        return _general(skeleton, name)
-    except _ParticularError:
-        return _particular(law, name)
+    if isinstance(law, Sender):
+        inputs = SENDER_FUNCTIONS[name][0](law)
+    else:
+        inputs = QUEUE_FUNCTIONS[name][0](law)
+    return tape_by(law, function_of(law, name), tuple(inputs), name.partition(" ")[0])
 
 
-def numbers_on_tape(law: Sender | Aqm, tape: Tape) -> list[Number]:
+def tape_by(
+    law: Sender | Aqm, function: Callable[..., Any], inputs: tuple[str, ...], what: str
+) -> Tape:
+    """Return the tape of any function of a law and of numbers, as `tape_of`.
+
+    Parameters
+    ----------
+    law : Sender or Aqm
+        The first argument of `function`.
+    function : callable
+        The same object at each call, for its tapes are kept.
+    inputs : tuple of str
+        Names for its other arguments.
+    what : str
+        What of the law it is, for messages.
+
+    Raises
+    ------
+    TraceError
+        As `tape_of`.
+    """
+    tape = _tape(map_leaves(lambda _, place: f"law{place}", law), function, inputs)
+    if not isinstance(tape, Tape):
+        # Arrays, and numbers that JAX traces, are no constants.
+        partly = map_leaves(
+            lambda leaf, place: leaf if isinstance(leaf, (float, int)) else f"law{place}", law
+        )
+        tape = _tape(partly, function, inputs)
+    if isinstance(tape, Tape):
+        return tape
+    raise TraceError(
+        f"{type(law).__name__}.{what} is no line of operations ({tape}):"
+        " use only + - * / **, comparisons, if and pi2_fluid.ops in it."
+    ) from tape
+
+
+def numbers_on_tape(law: Sender | Aqm, tape: Tape) -> list[Any]:
     """Return the numbers of a law that are the parameters of its tape."""
-    return leaves(law) if tape.parameters else []
-
-
-class _ParticularError(Exception):
-    """The tape of a law depends on its numbers."""
+    if not tape.parameters:
+        return []
+    named: dict[str, Any] = {}
+    map_leaves(lambda leaf, place: named.setdefault(f"law{place}", leaf), law)
+    return [named[name] for name in tape.parameters]
 
 
 @lru_cache(maxsize=1024)
-def _general(skeleton: Sender | Aqm, name: str) -> Tape:
-    """Return the tape whose parameters are the leaves of a law, named in its skeleton."""
-    inputs, call = _function(skeleton, name)
-    parameters = leaves(skeleton)
+def _tape(
+    skeleton: Sender | Aqm, function: Callable[..., Any], inputs: tuple[str, ...]
+) -> Tape | Exception:
+    """Return the tape whose parameters are what a law has names for in the place of numbers.
 
-    def function(*values: Number) -> object:
+    Or what was raised instead, to be remembered as well.
+    """
+    parameters = [leaf for leaf in leaves(skeleton) if isinstance(leaf, str)]
+
+    def traced(*values: Number) -> object:
         symbols = iter(values[len(inputs) :])
-        return call(map_leaves(lambda *_: next(symbols), skeleton), *values[: len(inputs)])
+        law = map_leaves(lambda leaf, _: next(symbols) if isinstance(leaf, str) else leaf, skeleton)
+        return function(law, *values[: len(inputs)])
 
     try:
-        return make_tape(function, inputs, parameters)
-    except (TypeError, AttributeError, ValueError, ArithmeticError) as error:
-        raise _ParticularError from error
-
-
-@lru_cache(maxsize=256)
-def _particular(law: Sender | Aqm, name: str) -> Tape:
-    inputs, call = _function(law, name)
-    try:
-        return make_tape(lambda *values: call(law, *values), inputs)
+        return make_tape(traced, inputs, parameters)
     except (TypeError, AttributeError, ValueError, ArithmeticError) as error:
         if isinstance(error, UnsupportedError) and not isinstance(error, TraceError):
             raise
-        raise TraceError(
-            f"{type(law).__name__}.{name.partition(' ')[0]} is no line of operations ({error}):"
-            " use only + - * / **, comparisons, if and pi2_fluid.ops in it."
-        ) from error
+        return error
 
 
-def _function(law: Sender | Aqm, name: str) -> tuple[list[str], Callable[..., Any]]:
+def function_of(law: Sender | Aqm, name: str) -> Callable[..., Any]:
+    """Return a function of `SENDER_FUNCTIONS` or `QUEUE_FUNCTIONS`: of a law and numbers."""
     if isinstance(law, Sender):
-        of_sender, call = SENDER_FUNCTIONS[name]
-        return of_sender(law), call
-    of_queue, call = QUEUE_FUNCTIONS[name]
-    return of_queue(law), call
+        return SENDER_FUNCTIONS[name][1]
+    return QUEUE_FUNCTIONS[name][1]

@@ -26,6 +26,7 @@ __all__ = [
     "cbrt",
     "exp",
     "expm1",
+    "flat",
     "log",
     "log1p",
     "maximum",
@@ -205,16 +206,17 @@ def record(function: Callable[..., object], names: Sequence[str]) -> tuple[Trace
     """
     trace = Trace()
     symbols = [trace.input(name) for name in names]
-    return trace, trace.explore(lambda: _flat(function(*symbols)))
+    return trace, trace.explore(lambda: flat(function(*symbols)))
 
 
 def _too_many() -> TraceError:
     return TraceError(f"a law branches in more than {_MOST_PATHS} ways: use pi2_fluid.ops.where.")
 
 
-def _flat(value: object) -> list[object]:
+def flat(value: object) -> list[object]:
+    """Return the numbers of nested tuples and lists, in their order."""
     if isinstance(value, (tuple, list)):
-        return [number for part in value for number in _flat(part)]
+        return [number for part in value for number in flat(part)]
     return [value]
 
 

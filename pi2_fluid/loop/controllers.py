@@ -128,9 +128,7 @@ def linearize_aqm(
 
 def encode_slopes(aqm: Aqm, u: Number) -> tuple[Number, Number]:
     """Differentiate what Classic and Scalable packets see over the controller's variable."""
-    ((classic, scalable),) = differentiate(
-        aqm, "encode", lambda value: tuple(aqm.encode(value)), (u,)
-    )
+    ((classic, scalable),) = differentiate(aqm, "encode", (u,))
     return classic, scalable
 
 
@@ -162,13 +160,7 @@ def update_slopes(
     controller : tuple
         d(controller's variable) over the states.
     """
-    interval = aqm.update_interval
-    assert interval is not None, "what has no ticks has a drift alone"
-
-    def update(state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
-        return aqm.update(state, seen, interval)
-
-    return _state_slopes(aqm, "update", update, state, queue_delay, packets, arriving)
+    return _state_slopes(aqm, "update", _update, state, queue_delay, packets, arriving)
 
 
 def drift_slopes(
@@ -179,30 +171,58 @@ def drift_slopes(
     arriving: Number | None = None,
 ) -> StateSlopes:
     """Differentiate a queue's motion between updates at rest, as `update_slopes`."""
-    return _state_slopes(aqm, "drift", aqm.drift, state, queue_delay, packets, arriving)
+    return _state_slopes(aqm, "drift", _drift, state, queue_delay, packets, arriving)
 
 
 def _state_slopes(
     aqm: Aqm,
     name: str,
-    function: Callable[[tuple[Number, ...], Seen], tuple[Number, ...]],
+    function: Callable[..., tuple[Number, ...]],
     state: tuple[Number, ...],
     queue_delay: Number | tuple[Number, ...],
     packets: Number,
     arriving: Number | None = None,
 ) -> StateSlopes:
-    size = len(state)
     pair = queue_delay if isinstance(queue_delay, tuple) else (queue_delay,)
-
-    def moved(*args: Number) -> tuple[Number, ...]:
-        delays = args[size:-1]
-        delay = delays if len(delays) > 1 else delays[0]
-        seen = Seen(delay, sum(delays) * packets, args[-1], packets)
-        return tuple(function(tuple(args[:size]), seen))
-
     arrivals = packets if arriving is None else arriving
-    slopes = differentiate(aqm, name, moved, (*state, *pair, arrivals))
-    return slopes, differentiate(aqm, "controller", lambda *s: aqm.controller(s), state)
+    rest = (*state, *pair, arrivals)
+    slopes = differentiate(aqm, name, (*rest, packets), range(len(rest)), function)
+    return slopes, _picked(aqm, state)
+
+
+def _picked(aqm: Aqm, state: tuple[Number, ...]) -> tuple[Number, ...]:
+    """Differentiate the controller's variable over the states."""
+    return tuple(slope for (slope,) in differentiate(aqm, "controller", state))
+
+
+def _watched(aqm: Aqm, args: tuple[Number, ...]) -> tuple[tuple[Number, ...], Seen]:
+    """Return a state, and what is seen, from the state, the delays, what arrives, what leaves."""
+    *rest, arriving, packets = args
+    state, delays = tuple(rest[: -aqm.bands]), tuple(rest[-aqm.bands :])
+    delay = delays if len(delays) > 1 else delays[0]
+    return state, Seen(delay, sum(delays) * packets, arriving, packets)
+
+
+def _update(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+    assert aqm.update_interval is not None, "what has no ticks has a drift alone"
+    return tuple(aqm.update(*_watched(aqm, args), aqm.update_interval))
+
+
+def _drift(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+    return tuple(aqm.drift(*_watched(aqm, args)))
+
+
+def _flow(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+    state, seen = _watched(aqm, args)
+    waits = aqm.acts_on == "both"
+    return tuple(aqm.flow(state, seen, seen.arrival_rate / seen.capacity - 1.0 if waits else 0.0))
+
+
+def _signals(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+    """Return what packets hear, from the state, what arrives, what leaves, and the delay."""
+    *rest, packets, delay = args
+    state, seen = _watched(aqm, (*rest[:-1], delay, rest[-1], packets))
+    return tuple(aqm.signals(state, seen))
 
 
 def _linearize_native(
@@ -219,11 +239,12 @@ def _linearize_native(
 
 
 def _native_slope(aqm: Aqm, u: Number, classic: Number, l4s: Number) -> Number:
-    def scalable(delay: Number) -> Number:
-        return aqm.signals((u, classic), Seen((classic, delay), 0.0, 0.0, 0.0)).scalable
+    ((slope,),) = differentiate(aqm, "signals", (l4s, u, classic), [0], _by_l4s_delay)
+    return slope
 
-    result: Number = differentiate(aqm, "signals", scalable, (l4s,))[0]
-    return result
+
+def _by_l4s_delay(aqm: Aqm, l4s: Number, u: Number, classic: Number) -> Number:
+    return aqm.signals((u, classic), Seen((classic, l4s), 0.0, 0.0, 0.0)).scalable
 
 
 def _linearize_arrivals(
@@ -264,11 +285,7 @@ def _flowing(
 ) -> _Ratio:
     """Numerator and denominator in powers of s, in continuous time."""
     waits = aqm.acts_on == "both"
-
-    def flow(state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
-        return aqm.flow(state, seen, seen.arrival_rate / seen.capacity - 1.0 if waits else 0.0)
-
-    slopes, _ = _state_slopes(aqm, "flow", flow, *rest)
+    slopes, _ = _state_slopes(aqm, "flow", _flow, *rest)
     F, by_delay, by_rate = _moves(slopes, len(rest.state), f"{type(aqm).__name__}.flow", shape)
     _require_one_kind(np.any(F, axis=-1) | (by_delay != 0.0) | (by_rate != 0.0))
     if not waits:
@@ -320,15 +337,11 @@ def _heard(
     state, delay, packets, arriving = rest
     name = type(aqm).__name__
     if type(aqm).signals is Aqm.signals:
-        picked = differentiate(aqm, "controller", lambda *s: aqm.controller(s), state)
+        picked = _picked(aqm, state)
         slopes = _encoder(aqm, aqm.controller(state), shape)
         return slopes, _row(picked, f"{name}.controller", shape), np.zeros(shape)
-
-    def signals(*args: Number) -> tuple[Number, ...]:
-        seen = Seen(delay, delay * packets, args[-1], packets)
-        return tuple(aqm.signals(tuple(args[:-1]), seen))
-
-    found = differentiate(aqm, "signals", signals, (*state, arriving))
+    given, over = (*state, arriving, packets, delay), range(len(state) + 1)
+    found = differentiate(aqm, "signals", given, over, _signals)
     classic, scalable = (_row(kind, f"{name}.signals", shape) for kind in zip(*found, strict=True))
     largest = np.argmax(np.abs(scalable), axis=-1)[..., None]
     top, bottom = (np.take_along_axis(x, largest, -1)[..., 0] for x in (classic, scalable))

@@ -135,29 +135,19 @@ def rate_slopes(
     sending : tuple
         d(sending rate) over the states and over rtt.
     """
-    size = len(sender.states)
-
-    def rate(*args: Number) -> tuple[Number, ...]:
-        now, before, (signal, r, r_before) = args[:size], args[size : 2 * size], args[2 * size :]
-        if size == 1:
-            return (sender.rate(now[0], before[0], signal, r, r_before),)
-        return tuple(sender.rate(now, before, signal, r, r_before))
-
-    def sending(*args: Number) -> Number:
-        return sender.sending_rate_under(args[0] if size == 1 else args[:-1], p, args[-1])
-
-    slopes = differentiate(sender, "rate", rate, (*x, *x, p, rtt, rtt))
-    return slopes, differentiate(sender, "sending_rate", sending, (*x, rtt))
+    slopes = differentiate(sender, "rate", (*x, *x, p, rtt, rtt))
+    signal = len(x)
+    over = (*range(signal), signal + 1)
+    sending = differentiate(sender, "sending_rate_under", (*x, p, rtt), over)
+    return slopes, tuple(slope for (slope,) in sending)
 
 
 def feed_through(sender: Sender, state: Real | tuple[Real, ...], p: Real, rtt: Real) -> FloatArray:
     """Differentiate the sending rate at rest over the signal that it hears at once, if it does."""
     if not sender.answers_at_once:
         return np.zeros(())
-    x, (signal, r) = state, as_arrays([p, rtt], ())
-    (slope,) = differentiate(
-        sender, "sending_rate_under", lambda p: sender.sending_rate_under(x, p, r), (signal,)
-    )
+    x = state if isinstance(state, tuple) else (state,)
+    ((slope,),) = differentiate(sender, "sending_rate_under", (*x, p, rtt), [len(x)])
     return numeric(slope, (), f"{type(sender).__name__}.sending_rate_under")
 
 

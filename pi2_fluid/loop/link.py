@@ -95,13 +95,17 @@ def link_slopes(
 
     A pure function, as `rate_slopes`: Classic packets wait, L4S packets are served as they come.
     """
+    served = _service(aqm, to_l, to_c, packets)
+    (by_queue,), (by_service,) = differentiate(
+        aqm, "delays", (queue, served, packets), [0, 1], _delay
+    )
+    ((service,),) = differentiate(aqm, "serve", (to_l, to_c, packets), [0], _service)
+    return by_queue, by_service, service
 
-    def service(arriving: Number) -> Number:
-        return aqm.serve((True, False), (to_c, arriving), packets)[0]
 
-    def delay(waiting: Number, served: Number) -> Number:
-        return aqm.delays((waiting, 0.0 * waiting), (served, packets))[0]
+def _service(aqm: Aqm, to_l: Number, to_c: Number, packets: Number) -> Number:
+    return aqm.serve((True, False), (to_c, to_l), packets)[0]
 
-    rest = (queue, service(to_l))
-    by_queue, by_service = differentiate(aqm, "delays", delay, rest)
-    return by_queue, by_service, differentiate(aqm, "serve", service, (to_l,))[0]
+
+def _delay(aqm: Aqm, waiting: Number, served: Number, packets: Number) -> Number:
+    return aqm.delays((waiting, 0.0 * waiting), (served, packets))[0]

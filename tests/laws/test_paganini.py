@@ -102,10 +102,9 @@ class TestLaw:
         state = law.at_rest(RTT, p)
         x = law.sending_rate_under(state, p, RTT)
         dp_dq = math.log(PHI) * (1.0 - p)
-        a, b = differentiate(law, "rate", lambda w, p: law.rate(w, w, p, RTT, RTT), (state, p))
-        c, d = differentiate(
-            law, "sending_rate_under", lambda w, p: law.sending_rate_under(w, p, RTT), (state, p)
-        )
+        by_now, by_then, (b,) = differentiate(law, "rate", (state, state, p, RTT, RTT), range(3))
+        a = by_now[0] + by_then[0]
+        (c,), (d,) = differentiate(law, "sending_rate_under", (state, p, RTT), [0, 1])
         kappa, nu, z = alpha * x / (links * RTT), x * x / k, beta * links / alpha
         for s in (0.3j, 2.0 + 4j, 50j):
             found = (c * b / (s - a) + d) * dp_dq

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -104,18 +103,8 @@ def tangent_of(sender: Sender, x: State, p: float, rtt: float, sends: float) -> 
     values = x if isinstance(x, tuple) else (x,)
     n = len(values)
 
-    def rate(*args: Number) -> tuple[Number, ...]:
-        now, then, rest = args[:n], args[n : 2 * n], args[2 * n :]
-        if n == 1:
-            return (sender.rate(now[0], then[0], *rest),)
-        return tuple(sender.rate(now, then, *rest))
-
-    def sending(*args: Number) -> Number:
-        return sender.sending_rate(args[0] if n == 1 else args[:n], args[n])
-
-    args = (*values, *values, p, rtt, rtt)
-    slopes = _numbers(differentiate(sender, "rate", rate, args)).T
-    out = _numbers(differentiate(sender, "sending_rate", sending, (*values, rtt)))
+    slopes = _numbers(differentiate(sender, "rate", (*values, *values, p, rtt, rtt))).T
+    out = _numbers(differentiate(sender, "sending_rate", (*values, rtt)))[:, 0]
     return Tangent(
         values,
         p,
@@ -152,29 +141,39 @@ def _encoder_slopes(
     aqm: Aqm, state: tuple[float, ...], controller: float
 ) -> tuple[list[float], tuple[float, ...]]:
     """Return d(controller's variable)/d(state), and the slopes of what packets see over it."""
-    picked = differentiate(aqm, "controller", lambda *s: aqm.controller(s), state)
-    (encode,) = differentiate(aqm, "encode", lambda u: tuple(aqm.encode(u)), (controller,))
-    return _numbers(picked).tolist(), tuple(_numbers(encode).tolist())
+    picked = differentiate(aqm, "controller", state)
+    (encode,) = differentiate(aqm, "encode", (controller,))
+    return [float(slope) for (slope,) in picked], tuple(_numbers(encode).tolist())
 
 
 def _controller_slopes(
     aqm: Aqm, state: tuple[float, ...], delay: float, C: float, *, continuous: bool
 ) -> tuple[list[list[float]], list[float]]:
     """Return d(new state)/d(state, queue delay) of an update, or of the flow per second."""
-    n = len(state)
-    move: Callable[..., tuple[Any, ...]]
-    if aqm.update_interval is None:
-        name, move = "drift", aqm.drift
-    elif continuous:
-        name, move = "flow", partial(aqm.flow, d_queue_delay=0.0)
-    else:
-        name, move = "update", partial(aqm.update, dt=aqm.update_interval)
-
-    def moved(*args: Number) -> tuple[Number, ...]:
-        return tuple(move(args[:n], Seen(args[n], args[n] * C, C, C)))
-
-    slopes = _numbers(differentiate(aqm, name, moved, (*state, delay))).T
+    n, ticks = len(state), aqm.update_interval is not None
+    name, moved = ("flow", _flow) if continuous and ticks else ("update", _update)
+    if not ticks:
+        name, moved = "drift", _drift
+    slopes = _numbers(differentiate(aqm, name, (*state, delay, C), range(n + 1), moved)).T
     return slopes[:, :n].tolist(), slopes[:, n].tolist()
+
+
+def _watched(args: tuple[Number, ...]) -> tuple[tuple[Number, ...], Seen]:
+    *state, delay, C = args
+    return tuple(state), Seen(delay, delay * C, C, C)
+
+
+def _drift(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+    return tuple(aqm.drift(*_watched(args)))
+
+
+def _flow(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+    return tuple(aqm.flow(*_watched(args), 0.0))
+
+
+def _update(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+    assert aqm.update_interval is not None
+    return tuple(aqm.update(*_watched(args), aqm.update_interval))
 
 
 def _trend_of(

@@ -114,17 +114,7 @@ def ack_slopes(
     tuple of tuple
         [j][i] is d(change_i), and with i = n d(cut), over the j-th of (x, acks, marks).
     """
-    size = len(sender.states)
-
-    def acked(*args: Number) -> tuple[Number, ...]:
-        state: Any = args[0] if size == 1 else args[:size]
-        change, cut = sender.acked(state, args[size], args[size + 1], rtt)
-        return (*(change if isinstance(change, tuple) else (change,)), cut)
-
-    slopes: tuple[tuple[Number, ...], ...] = differentiate(
-        sender, "acked", acked, (*x, acks, marks)
-    )
-    return slopes
+    return differentiate(sender, "acked", (*x, acks, marks, rtt), range(len(x) + 2))
 
 
 def _linearize(
