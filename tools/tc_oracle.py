@@ -40,7 +40,7 @@ DELIBERATE: Final = {
     r"is negative, and tc refuses it": "older tc make a large number of it",
     r"which ignores what follows": "tc reads a part of it",
     r"is empty, which tc refuses or takes for 0": "a variable of a script that is not set",
-    r"which tc takes for nothing asked": "nothing is asked, where something was meant",
+    r"which tc takes as not given": "nothing is asked, where something was meant",
     r"is outside what tc and the kernel take|is beyond the 32 bits": "the kernel refuses it",
     r"probability = .* is outside \(0, 1\)": "tc makes another number of it",
 }

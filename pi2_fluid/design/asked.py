@@ -18,7 +18,7 @@ from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.coupled import CoupledFamily
 from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.clocked import NO_LOOP
+from pi2_fluid.laws.clocked import CLOCKED, refusal
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.registry import (
     AQMS,
@@ -95,8 +95,8 @@ def read_queue(aqm: Any, k: object, max_rtt: object = None) -> Queue:
     own = not isinstance(aqm, str) or aqm in PRESETS
     law: Any = aqm
     if isinstance(aqm, str):
-        if aqm in NO_LOOP:
-            raise UnsupportedError(f"aqm = {show_value(aqm)} has no gains: {NO_LOOP[aqm]}")
+        if aqm in CLOCKED:
+            raise UnsupportedError(f"aqm = {show_value(aqm)} {refusal(aqm)}")
         validate_choice(aqm, (*DESIGNED, *PRESETS), "aqm")
         if aqm in PRESETS:
             given = {key: max_rtt for key in keys_of_preset(aqm) if max_rtt is not None}

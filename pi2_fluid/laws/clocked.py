@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
-__all__ = ["NO_LOOP"]
+__all__ = ["CLOCKED", "NO_LOOP", "refusal"]
 
-_CLOCKED: Final = "{} drops by {}: it has no linear loop, and no margins. {} runs it: kind = {}."
+
+class _Clocked(NamedTuple):
+    """What it drops by, and who runs it, as what."""
+
+    clock: str
+    engine: str
+    kind: str
+
+
+CLOCKED: Final = {
+    "codel": _Clocked("a clock", "Packets", '"codel"'),
+    "fq_codel": _Clocked("CoDel's clock", "Linux", '"qdisc", name = "fq_codel"'),
+    "cake": _Clocked("CoDel's clock and BLUE's steps", "Linux", '"qdisc", name = "cake"'),
+}
 #: Why there is no loop to judge, by kind, and what answers instead.
 NO_LOOP: Final = {
-    "codel": _CLOCKED.format("CoDel", "a clock", "The engine Packets", '"codel"'),
-    "fq_codel": _CLOCKED.format(
-        "fq_codel", "CoDel's clock", "The engine Linux", '"qdisc", name = "fq_codel"'
-    ),
-    "cake": _CLOCKED.format(
-        "cake", "CoDel's clock and BLUE's steps", "The engine Linux", '"qdisc", name = "cake"'
-    ),
+    name: f"{'CoDel' if name == 'codel' else name} drops by {one.clock}: it has no linear loop, and"
+    f" no margins. The engine {one.engine} runs it: kind = {one.kind}."
+    for name, one in CLOCKED.items()
 }
+
+
+def refusal(name: str) -> str:
+    """Return why such a queue has no gains, and what to do, as one sentence without its subject.
+
+    Examples
+    --------
+    >>> print(refusal("cake"))
+    drops by CoDel's clock and BLUE's steps and has no loop: run it by the engine Linux, with kind =
+    "qdisc", name = "cake".
+    """
+    one = CLOCKED[name]
+    return (
+        f"drops by {one.clock} and has no loop: run it by the engine {one.engine}, with kind ="
+        f" {one.kind}."
+    )

@@ -1,12 +1,12 @@
 """The cycle of a loop beyond its margin: what a controller that cannot fall below 0 leaves of it.
 
-The controller's variable x follows v, what alpha and beta make of the delay, until it meets 0:
-there updates stop, and later ones count from there, x = v - min v so far. Then v drifts down, by as
-much in a cycle as the floor gives back, for x must not signal more than the flows bear: in a round
-trip a flow's window grows by one segment and loses m = p/p0 of one, and so the mean of m over a
-cycle is 1. m is x^2 of a Classic sender, x of a Scalable one, relative to rest. With v a sine of
-relative amplitude a, M the first harmonic of m and k the power of x, the loop's gain at w is L N,
-N = M/(k a), and a cycle is where L N = -1. docs/theory_limits.md, "Beyond the margin", derives it.
+The controller's variable x follows v, what alpha and beta make of the delay, until it meets 0. It
+stays there while v falls on, and rises as soon as v does: x = v - min v so far. The stop at 0 lifts
+x by so much in every cycle, and v drifts down by as much. For in a round trip a flow's window grows
+by one segment and loses m = p/p0 of one, so that the mean of m over a cycle is 1. m is x^2 of a
+Classic sender, x of a Scalable one, relative to rest. With v a sine of relative amplitude a, M the
+first harmonic of m and k the power of x, the loop's gain at w is L N, N = M/(k a), and a cycle is
+where L N = -1. docs/theory_limits.md, "Beyond the margin", derives it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Balance(NamedTuple):
     lead: FloatArray
     """The phase of N (rad)."""
     drift: FloatArray
-    """By how much of x at rest v falls in a cycle, which the controller's floor gives back."""
+    """By how much of x at rest v falls in a cycle, and the stop at 0 lifts x."""
 
 
 def reflected(amplitude: float, drift: float) -> FloatArray:

@@ -52,13 +52,13 @@ LIVE_CELLS: Final = (
     _cell(
         "pi2_udp_5ms", "PI2 5 ms, 12 Mbit/s of UDP alone",
         _pi2("5ms", first="32ms"), _udp(),  # timer and datagrams begin together, as there
-        remark="Datagrams, packets and timer lie on one lattice of 0.4 ms. With the first update"
-        " 0.1 ms later the mean delay is 5.47 ms.",
+        remark="Datagrams arrive, packets leave and the timer fires at multiples of 0.4 ms. With"
+        " the first update 0.1 ms later the mean delay is 5.47 ms.",
     ),
     _cell(
         "pi2_5ms_5", "PI2 5 ms, 5 Reno, 20 ms", _pi2("5ms"), _flows(_RENO, 5, "20ms"),
-        remark="The phase of the timer decides 1 % here: with the first update at 32 ms 5.74 % are"
-        " dropped, and the mean delay is 5.50 ms.",
+        remark="With the first update at 32 ms, 5.74 % are dropped and the mean delay is 5.50 ms:"
+        " 1 % less.",
     ),
     _cell("pi2_5ms_10", "PI2 5 ms, 10 Reno, 20 ms", _pi2("5ms"), _flows(_RENO, 10, "20ms")),
     _cell("pi2_2ms_10", "PI2 2 ms, 10 Reno, 20 ms", _pi2("2ms"), _flows(_RENO, 10, "20ms")),
@@ -69,7 +69,7 @@ LIVE_CELLS: Final = (
     _cell(
         "pi2_5ms_overload", "PI2 5 ms, 5 Reno, 20 ms, and 12 Mbit/s of UDP",
         _pi2("5ms"), _flows(_RENO, 5, "20ms"), _udp(),
-        remark="By the phases of timer and datagrams UDP has a mean delay of 5.08 to 5.32 ms.",
+        remark="When timer and datagrams begin decides the mean delay of UDP: 5.08 to 5.32 ms.",
     ),
     _cell("pie_2", "PIE, 2 Reno, 100 ms", _pie(), _flows(_RENO, 2, "100ms"), seconds=100),
     _cell("pie_10", "PIE, 10 Reno, 50 ms", _pie(), _flows(_RENO, 10, "50ms")),
@@ -83,16 +83,15 @@ LIVE_CELLS: Final = (
         "pi2_ecn_syn", "PI2 with ECN, 30 Reno, 100 ms, that come within 40 s",
         _pi2(ecn=True),
         _flows(_RENO, 30, "100ms", ecn=True, jitter="40s"), seconds=80,
-        remark="Nearly all that is dropped belongs to flows whose first SYN was.",
+        remark="Nearly all drops are of flows whose first SYN was dropped.",
     ),
     _cell(
         "pie_dctcp", "PIE with ECN, 2 DCTCP, 100 ms", _pie(ecn=True), _flows(_DCTCP, 2, "100ms"),
-        remark="At times PIE marks all: runs differ by more than the means do.",
+        remark="At times PIE marks every packet, so that runs differ by more than the means.",
     ),
     _cell(
         "dual_dctcp", "DualPI2, 2 DCTCP alone, 100 ms",
         pf.DualPi2(arithmetic="fixed"), _flows(_DCTCP, 2, "100ms"),
-        remark="A packet takes longer than the step of 1 ms, so that the second of a burst is"
-        " marked.",
+        remark="A packet takes longer than 1 ms, the step: the second of a burst is marked.",
     ),
 )  # fmt: skip

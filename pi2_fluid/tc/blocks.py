@@ -134,8 +134,8 @@ def _require_all(block: Block) -> None:
         else:
             words = (option.word,) if isinstance(option, Number) else option.words
             raise QuantityError(
-                f"{' or '.join(map(str, words))} of {block.name} is missing, which tc prints"
-                f" always: {_REMEDY}, to its end."
+                f"{' or '.join(map(str, words))} of {block.name} is missing, and tc always prints"
+                f" it: {_REMEDY}, to its end."
             )
 
 

@@ -89,7 +89,7 @@ def _read_place(block: Block, words: Iterator[str]) -> None:
             block.parent = values[0] if values else word
     if not block.kind:
         raise QuantityError(
-            f"the proposed line names no queue: give its kind behind the place, one of"
+            f"the proposed line names no queue: write its kind after root or parent, one of"
             f" {', '.join(KINDS)}."
         )
 
@@ -152,7 +152,7 @@ class _Asked:
                 )
             name, text = f"{word} of {block}", next(rest, None)
             if text is None:
-                raise QuantityError(f"{name} has no value: give one behind it.")
+                raise QuantityError(f"{name} has no value: write one after it.")
             if word in round_trips:
                 self.trips[word] = text
             elif word == "qevent":
@@ -175,8 +175,8 @@ def _block_of(name: str, texts: list[str]) -> str:
     event, word, number = texts
     if event not in _EVENTS or word != "block":
         raise QuantityError(
-            f"{name} = {show_value(' '.join(texts).rstrip())} is none that tc reads: give one such"
-            f" as {_EVENTS[0]} block 10."
+            f"{name} = {show_value(' '.join(texts).rstrip())} cannot be read by tc: write it as"
+            f" {_EVENTS[0]} block 10."
         )
     return number
 
@@ -197,8 +197,8 @@ def _of_trips(trips: dict[str, str], name: str) -> tuple[dict[str, int], dict[st
     longest, typical = (read.get(word, 0) for word in _ROUND_TRIPS)
     if not longest and not typical:
         raise QuantityError(
-            f"{' and '.join(trips)} of {name}, in whole microseconds, make 0, which tc takes for"
-            " nothing asked: give a time such as 100ms."
+            f"{' and '.join(trips)} of {name}: 0 in whole microseconds, which tc takes as not"
+            " given: give a time such as 100ms."
         )
     typical = typical or max(longest // TYPICAL, 1)
     said = trips.get("max_rtt", f"{TYPICAL} times typical_rtt")

@@ -101,10 +101,10 @@ def test_the_answer_stands_first_then_outcomes_then_margins(capsys, tiny, best, 
     for row in (f"{best.chosen}  chosen", "12/643  now", "41/819  default"):
         (line,) = [line for line in text.splitlines() if line.startswith(row)]
         assert len(re.findall(INTERVAL, line)) == 4
-    assert "Margins left, of the flows in these cells: " in flat
+    assert "Gain margin for the flows of these cells: " in flat
     assert "by rates" in flat
-    assert re.search(r"6 dB hold \S.*, 0 dB .*, queue included", flat)
-    assert flat.endswith(f"{best.runs} runs; stopped: {best.stopped}.")
+    assert re.search(r"by acknowledgements: 6 dB (up to|on) .*, stable (up to|on) ", flat)
+    assert flat.endswith(f"{best.runs} runs. Why no more: {best.stopped}.")
     assert max(map(len, text.splitlines())) <= 80
     assert len(text.splitlines()) <= 24
     assert "".join(str(best).split()) == "".join(text.split()).replace("\\", "")

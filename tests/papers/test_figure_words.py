@@ -290,8 +290,12 @@ def test_a_run_that_ends_before_what_is_shown_is_refused(name: str) -> None:
 
 def test_what_a_short_run_is_looked_at_from_is_said() -> None:
     made = pf.figure("thesis:4.10", seeds=1, settings={"duration": "30s"})
-    (note,) = (text for text in texts_of(made.draw()) if "without queue" in text)
+    texts = list(texts_of(made.draw()))
+    (note,) = (text for text in texts if "without queue" in text)
     assert "packets from 15 s on" in " ".join(note.split())
+    assert any(f"1 seed of {made.recipe.seeds}" in text for text in texts)
+    assert pf.figure("thesis:4.10").fewer == ""
+    assert pf.figure("thesis:4.10", quick=True).fewer == f"2 seeds of {made.recipe.seeds}"
 
 
 def test_a_changed_part_of_a_picture_says_so() -> None:

@@ -119,7 +119,7 @@ def test_units_of_tc(words, word, asked):
         ("dualpi2 coupling_factor 256", r"give a whole number in \[1, 255\]"),
         ("dualpi2 max_rtt 100ms typical_rtt 200ms", "typical_rtt = 200ms is above max_rtt = 100ms"),
         ("dualpi2 max_rtt 60s", "makes alpha"),
-        ("dualpi2 max_rtt 0", "takes for nothing asked"),
+        ("dualpi2 max_rtt 0", "takes as not given"),
         ("dualpi2 max_rtt 1e9s", "beyond the 4294s"),
         ("dualpi2 alpha 1e99", "outside what tc and the kernel take"),
         ("", "names no queue"),

@@ -148,7 +148,10 @@ def test_a_step_in_packets_has_all_suffixes_of_tc():
         ("pie target nan", "is no number, of which tc makes 0, which asks for nothing"),
         ("dualpi2 alpha nan", "and what tc makes of it depends on the processor"),
         ("pie target -1", "is negative, and tc refuses it"),
-        ("dualpi2 typical_rtt 0", "typical_rtt of .* make 0, which tc takes for nothing asked"),
+        (
+            "dualpi2 typical_rtt 0",
+            "typical_rtt of .*: 0 in whole microseconds, which tc takes as not given",
+        ),
         ("codel flows 5", "'flows' is no word of tc for codel"),
         ("cake lan internet", "has lan and internet, of which tc takes one"),
         ("cake bandwidth 5", None),
@@ -158,7 +161,7 @@ def test_a_step_in_packets_has_all_suffixes_of_tc():
         ("red limit 100k avpkt 1k probability 1", r"is outside \(0, 1\), and tc refuses it"),
         ("red limit 100k avpkt 1k probability 2%", "is 2 for tc, which ignores what follows"),
         ("red limit 100k avpkt 1k probability 1e-7", "too small over"),
-        ("red limit 100k avpkt 1k qevent other block 1", "give one such as early_drop block 10"),
+        ("red limit 100k avpkt 1k qevent other block 1", "write it as early_drop block 10"),
     ],
 )
 def test_what_tc_or_the_kernel_refuses_or_changes_is_refused(words, said):

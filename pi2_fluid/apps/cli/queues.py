@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.apps.cli.parameters import owners
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value, suggest
-from pi2_fluid.laws.clocked import NO_LOOP
+from pi2_fluid.laws.clocked import CLOCKED, refusal
 from pi2_fluid.laws.registry import (
     PRESETS,
     aqm_class,
@@ -80,8 +80,8 @@ def read_aqm(text: str, given: Mapping[str, str]) -> Aqm:
     0.015
     """
     name, numbers = split_name(text)
-    if name in NO_LOOP:
-        raise UnsupportedError(f"--aqm {name}: {NO_LOOP[name]}")
+    if name in CLOCKED:
+        raise UnsupportedError(f"--aqm {name} {refusal(name)}")
     if name not in _WITH_LOOP:
         close = suggest(name, _WITH_LOOP, most=len(_WITH_LOOP)).replace("'", "")
         raise QuantityError(f"--aqm {name!r} is unknown: give {close}.")

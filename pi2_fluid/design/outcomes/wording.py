@@ -140,13 +140,15 @@ def notes_of(best: Answer) -> list[str]:
     places = dict(best.margins)
     if len({(at.rtt, at.window) for at in places.values()}) == 1:
         places.pop("typical", None)  # the longest is the only one
-    doubt = " (not certainly more than it may lose)" if -lost > best.loss else ""
+    allowed = f"{points(best.loss):g} point{'' if points(best.loss) == 1.0 else 's'}"
+    doubt = f", which may be chance: {allowed} may be lost" if -lost > best.loss else ""
     notes = [_traffic(best)]
-    notes += [] if best.kept else [f"Least rate: {points(lost):+.2f} points{doubt}, in {cell}."]
+    if not best.kept:
+        notes.append(f"Worst for the rate is {cell}: {points(lost):+.2f} points{doubt}.")
     losers = [row["candidate"] for row in best.rows() if _LOSES in row["role"]]
     if losers:
         notes.append(
-            f"Ruled out, as they lose more than {points(best.loss):g} points of rate in some cell:"
+            f"Ruled out, since each certainly loses more than {allowed} of rate in some cell:"
             f" {'; '.join(losers)}."
         )
     margins = [
@@ -156,15 +158,14 @@ def notes_of(best: Answer) -> list[str]:
         if (said := _margins(at))
     ]
     if margins:
-        notes.append(f"Margins left, of the flows in these cells: {'; '.join(margins)}.")
+        notes.append(f"Gain margin for the flows of these cells: {'; '.join(margins)}.")
     if not math.isnan(best.rtt_6db):
         notes.append(
-            f"If flows with the largest of these windows had longer paths: 6 dB hold"
-            f" {_up_to(best.rtt_6db)}, 0 dB {_up_to(best.rtt_0db)}, queue included, by"
-            " acknowledgements of Reno."
+            "Reno flows with the largest of these windows, by acknowledgements: 6 dB"
+            f" {_up_to(best.rtt_6db)}, stable {_up_to(best.rtt_0db)}."
         )
     notes += [f"Mind: {caveat}." for caveat in best.traffic.caveats]
-    notes.append(f"{best.runs} runs; stopped: {best.stopped}.")
+    notes.append(f"{best.runs} runs. Why no more: {best.stopped}.")
     return notes
 
 
@@ -222,5 +223,5 @@ def _margins(at: Standing) -> str:
 
 def _up_to(rtt: float) -> str:
     if rtt == 0.0:
-        return "nowhere"
-    return "everywhere" if math.isinf(rtt) else f"up to {1e3 * rtt:.4g} ms"
+        return "on no path"
+    return "on every path" if math.isinf(rtt) else f"up to {1e3 * rtt:.4g} ms with the queue"

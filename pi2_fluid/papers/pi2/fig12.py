@@ -215,9 +215,9 @@ RECIPE: Final = Recipe(
     why={
         "peak_pie": "What was in flight on the fast link has to leave at a fifth of its rate. With"
         " 100 flows the peak is 463 ms.",
-        "peak_pi2": "The described set-up does not allow 250 ms. A full link and 20 ms of queue"
-        " make 375 ms, even if 25 %, PI2's cap, were dropped at once; with an empty queue it is"
-        " 275 ms.",
+        "peak_pi2": "The set-up as described cannot give 250 ms. The link is full and 20 ms wait"
+        " when the rate falls. If PI2 dropped 25 %, the most it can, from then on, the delay would"
+        " still reach 375 ms; 275 ms if nothing had waited.",
         "further_pie": "Open. PIE's delay falls below 100 ms within a second and stays there, also"
         " with 5 and with 100 flows: it does not oscillate.",
         "further_pi2": "The delay is above 100 ms once, for about a second.",
