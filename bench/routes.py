@@ -71,7 +71,7 @@ SCENARIO = pf.Scenario(
     60.0,
     network=NETWORK,
     changes=[pf.Change(at, counts={"c1": n}) for at, n in zip(EDGES, COUNTS[1:], strict=True)],
-)
+).as_run
 REST = pf.equilibrium(NETWORK)
 WINDOWS = [float(window) for window in REST.window]
 CONTROLLERS = [HIGH * float(u) for u in REST.controller]

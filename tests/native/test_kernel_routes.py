@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -310,6 +311,48 @@ def test_the_order_is_four_where_jumps_travel_over_two_hops():
         for step in (4e-3, 5e-4)
     ]
     assert math.log2(errors[0] / errors[1]) / 3.0 > 3.5
+
+
+def test_the_order_is_four_where_a_signal_is_clipped_and_heard_again():
+    """Thirty flows for ten: p comes to 1 and leaves it, and all hear that, a queue later."""
+    case = {
+        "nodes": [node(10e6 / 12e3, alpha=1.3, beta=2.5)],
+        "classes": [flows(10.0, 0.1, [0], [0.0], state=[9.0])],
+        "times": np.linspace(0.0, 6.0, 301),
+        "changes": [change(3.0, [30.0])],
+    }
+    reference = solve(**case, tolerance=1e-12)
+    assert reference["p"].max() == 1.0
+    errors = [
+        np.abs(solve(**case, step=step)["queue_delay"] - reference["queue_delay"]).max()
+        for step in (4e-3, 1e-3)
+    ]
+    assert math.log2(errors[0] / errors[1]) / 2.0 > 3.5
+
+
+def echo(b: float, t: float) -> float:
+    """y' = -b y(t - 1) from y = 1: by the method of steps, in fractions."""
+    at, rate = Fraction(t), Fraction(b)
+    terms = range(1, math.ceil(t) + 1)
+    return float(1 + sum((-rate) ** k * (at - k + 1) ** k / math.factorial(k) for k in terms))
+
+
+@pytest.mark.parametrize("b", [0.25, 1.0, 1.5])
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-7, 1e-10])
+def test_the_tolerance_governs_what_is_heard_alone(b: float, tolerance: float):
+    """Scalable windows under a constant signal: nothing but the past says where they go.
+
+    W' = 1 - per_mark p W(t - 1), with per_mark p = b. Measured: up to 5.5 times the tolerance.
+    """
+    deaf = node(1e4, "pi", alpha=0.0, beta=0.0) | {"state": [0.5, 0.0]}
+    parameters = {"per_mark": 2.0 * b}
+    law = LAWS["scalable"] | {"parameters": parameters, "state": [1.5 / b]}
+    times = np.linspace(0.0, 15.0, 61)
+    found = solve(
+        [deaf], [flows(1.0, 1.0, [0], [0.0], **law)], times, began=True, tolerance=tolerance
+    )
+    exact = [1.0 / b + 0.5 / b * echo(b, t) for t in times]
+    np.testing.assert_allclose(found["window"][:, 0], exact, rtol=0.0, atol=10.0 * tolerance / b)
 
 
 def test_interrupted_it_goes_on_as_it_was():

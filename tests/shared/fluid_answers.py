@@ -18,6 +18,8 @@ import numpy as np
 from delay_problems import PROBLEMS
 
 import pi2_fluid as pf
+from pi2_fluid.engines.fluid.fluid import _run_python
+from pi2_fluid.engines.fluid.routes.compiled import run_compiled
 
 DATA = Path(__file__).parents[1] / "data"
 ANSWERS = DATA / "fluid_answers.json"
@@ -100,24 +102,49 @@ def error(answer, delay, window):
 
 def miss(name, case, way, tolerance):
     """How far a way of solving a case is off, in units of tolerance x scale."""
-    found = WAYS[way](case, tolerance).isel(time=slice(1, None))
-    delay = np.asarray(found.queue_delay).reshape(ROWS, -1)
-    window = np.asarray(found.window).reshape(ROWS, -1)
+    found = WAYS[way](case, tolerance)
+    delay, window = (
+        np.asarray(values)[1:].reshape(ROWS, -1) for values in (found.queue_delay, found.window)
+    )
     return error(answer(name, case), delay, window) / tolerance
+
+
+def _how(engine, case, tolerance):
+    return pf.Fluid(
+        update=case.update, engine=engine, tolerance=tolerance, initial=case.initial,
+        sample=float(case.scenario.duration) / ROWS,
+    )  # fmt: skip
 
 
 def _by(engine):
     def run(case, tolerance):
-        how = pf.Fluid(
-            update=case.update, engine=engine, tolerance=tolerance, initial=case.initial,
-            sample=float(case.scenario.duration) / ROWS,
-        )  # fmt: skip
-        return pf.simulate(case.scenario, how)
+        return pf.simulate(case.scenario, _how(engine, case, tolerance))
 
     return run
 
 
-WAYS = {"python": _by("python"), "c": _by("c")}
+def _over_routes(engine):
+    """By the solver of several links, of which there is one."""
+
+    def run(case, tolerance):
+        how, scenario = _how(engine, case, tolerance), case.scenario.as_run
+        times, accuracy = how._times(scenario), how._accuracy(scenario)
+        task = how._prepare_routes(scenario, times, accuracy)
+        cohorts = task.cohorts
+        if not task.compiled:
+            return cohorts.merge(_run_python(task, case.update, None))
+        solved = cohorts.scenario, case.update, accuracy, times, cohorts.beginning
+        return cohorts.merge(run_compiled(*solved))
+
+    return run
+
+
+WAYS = {
+    "python": _by("python"),
+    "c": _by("c"),
+    "python over routes": _over_routes("python"),
+    "c over routes": _over_routes("c"),
+}
 
 
 @cache

@@ -100,7 +100,7 @@ def rows():
         for way in WAYS:
             for tolerance in TOLERANCES:
                 known = fluid_answers.misses().get((name, way, tolerance))
-                marks = [pytest.mark.slow] if way == "python" else []
+                marks = [pytest.mark.slow] if way.startswith("python") else []
                 if known is not None:
                     reason = f"{known[1]}: {known[0]:g} times tolerance x scale"
                     marks.append(pytest.mark.xfail(strict=True, reason=reason))

@@ -161,7 +161,8 @@ ONE = pf.Scenario(
 
 @pytest.mark.parametrize("update", ["sampled", "continuous"])
 def test_one_link_has_the_same_digits(update: str) -> None:
-    times, accuracy = [0.1, 0.3, 0.45, 0.6], Accuracy(0.6, 1e-7)
+    # by the same steps: those that adapt are chosen in another way here
+    times, accuracy = [0.1, 0.3, 0.45, 0.6], Accuracy(0.008, 0.0)
     one = dataclasses.replace(ONE, flows=FLOWS[0])
     _, rows = follow(one, update, times, accuracy)
     before = Run(Plant(one, update), Schedule(one, ticks=update == "sampled"), accuracy)

@@ -114,7 +114,8 @@ def test_one_link_agrees(update: str) -> None:
     changes = [pf.Change("0.1s", counts={"reno": 8}), pf.Change("0.2s", "6Mbit/s")]
     one = pf.Scenario("0.3s", pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(), flows, changes)
     beginning = begin(one, {"window": [10, 12, 3], "queue": 20, "controller": 0.1})
-    times, accuracy = [0.05, 0.1, 0.2, 0.3], Accuracy(0.3, 1e-4)
+    # by the same steps: those that adapt are chosen in another way over routes
+    times, accuracy = [0.05, 0.1, 0.2, 0.3], Accuracy(0.01, 0.0)
     plant = LinearRoutesPlant(one, update, beginning)
     rows = RoutesRun(plant, Schedule(one, ticks=update == "sampled"), accuracy).follow(times)
     before = LinearPlant(one, update, beginning)

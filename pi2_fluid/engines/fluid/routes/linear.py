@@ -65,8 +65,6 @@ class LinearRoutesPlant(RoutesPlant):
         super().__init__(scenario, update, beginning)
         self.basins = tuple(Basin(slice(k, k + 1), math.inf) for k in range(self.bands))
         self._switching = False
-        # What arrives from another link follows from the past alone.
-        self.leans_on_past = self.leans_on_past or bool(self.layout.carriers)
         self._stages: dict[Any, _Stage | None] = {}
 
     def initial(self) -> tuple[list[float], Mode]:

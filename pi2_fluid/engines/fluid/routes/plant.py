@@ -84,10 +84,6 @@ class RoutesPlant(Plant):
             if self.thinned[stream.owner] and self.nodes[stream.link].aqm.thins
         )
         self.kinks = Kinks(self.layout, held, self._simple, self.thinning)
-        #: Whether slopes follow from the past without the state: behind hops, and of prices.
-        self.leans_on_past = any(stream.reader >= 0 for stream in self.streams) or any(
-            sender.answers_at_once for sender in self.senders
-        )
         #: What arrived of each stream before time 0, and what left.
         self._came = [0.0] * len(self.streams)
         self._went = [0.0] * len(self.streams)

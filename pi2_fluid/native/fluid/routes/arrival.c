@@ -58,8 +58,8 @@ static int order_of_signals(const pi2_routes *run, int i, int l)
         routes_state(node, order ? run->now->y : run->before.y, old);
         routes_state(node, run->now->y, new);
         for (int j = 0; order && j < node->moving; j++) {
-            old[node->moves[j]] += h * run->before.f[node->controller + j];
-            new[node->moves[j]] += h * run->now->f[node->controller + j];
+            old[node->moves[j]] -= h * run->before.f[node->controller + j]; /* back: ahead there may be a clip */
+            new[node->moves[j]] -= h * run->now->f[node->controller + j];
         }
         for (int j = 0; j < node->moving; j++)
             moved |= old[node->moves[j]] != new[node->moves[j]];

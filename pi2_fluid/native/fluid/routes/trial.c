@@ -2,8 +2,8 @@
  * has just begun to grow. Then what is read is the step in the making, at first as it was foreseen, and the step is
  * taken again until what it has read of itself is what has come out.
  *
- * What comes from the past alone enters the slopes like a given function of time, of whose curvature the difference of
- * the slopes at the end says nothing: so the equations are asked once more within the step.
+ * How long a step may be that adapts, two estimates say: the difference of the rule's result from one of order 3, and how
+ * far the step's cubics, which others read, are from the equations where these are asked once more.
  */
 #include "fluid/routes/trial.h"
 
@@ -15,8 +15,10 @@
 enum { MOST_PASSES = 8 };
 #define AGREED 0.3    /* of the tolerance: what the step may have misread of itself */
 #define ENOUGH 1e-13  /* instead, when steps do not adapt */
-#define SLOPE 0.25    /* parts of the errors at a quarter of a step that the whole step makes */
-#define RATE 1.0
+/* Parts of both estimates. Each vanishes now and then, where the other does not; by these the errors of all trajectories
+ * that were measured are a few times the tolerance. */
+#define BY_ENDS 0.5
+#define BY_DEFECT 0.6
 
 /* What moves are the components before `integrated`, and those from `stored` on. */
 static inline int next_moving(const pi2_routes *run, int j)
@@ -113,9 +115,11 @@ static double error_of(const pi2_routes *run, double h)
     return h * worst / (24.0 * step_allowance(run->tolerance));
 }
 
-/* How far the cubics of the step are from the equations at a quarter of it, in units of the tolerance: slopes of what is
- * integrated, and rates that others read or that come from the past, in packets of a queue that they fill. */
-static double error_of_cubics(pi2_routes *run, double h)
+/* How far the cubics of the step are from the equations at a quarter of it, where neither end and no stage looks, in
+ * units of the tolerance: slopes of what is integrated, and rates that others read or that come from the past, in packets
+ * of a queue that they fill. What the step's end is off by enters with a weight of 9/8, and so does, with its jump, a kink
+ * that nobody has marked. */
+static double defect_of(pi2_routes *run, double h)
 {
     const double *y0 = run->now->y, *f0 = run->now->f, *y1 = run->trial->y, *f1 = run->trial->f;
     const double at = 0.25, b = 1.0 - at, w1 = at * at * (3.0 - 2.0 * at), v0 = at * b * b * h, v1 = -at * at * b * h;
@@ -130,10 +134,10 @@ static double error_of_cubics(pi2_routes *run, double h)
         double part;
         if (j < run->integrated && run->weights[j] > 0.0) {
             const double cubic = slope * (y1[j] - y0[j]) + s0 * f0[j] + s1 * f1[j];
-            part = SLOPE * fabs(cubic - quarter.f[j]) / (fabs(y1[j]) + run->weights[j]);
+            part = fabs(cubic - quarter.f[j]) / (fabs(y1[j]) + run->weights[j]);
         } else if (j >= run->integrated && run->delayed[j]) {
             const double cubic = y0[j] + w1 * (y1[j] - y0[j]) + v0 * f0[j] + v1 * f1[j];
-            part = RATE * fabs(cubic - quarter.y[j]) / scale_of(run, y1, j);
+            part = fabs(cubic - quarter.y[j]) / scale_of(run, y1, j);
         } else
             continue;
         worst = part > worst ? part : worst;
@@ -197,9 +201,9 @@ void routes_try(pi2_routes *run, double h)
     routes_foresee(run);
     settled = settle(run, h, end);
     run->error = error_of(run, h);
-    if (run->tolerance > 0.0) {
-        const double of_cubics = error_of_cubics(run, h);
-        run->error = run->error > of_cubics ? run->error : of_cubics;
+    if (run->tolerance > 0.0 && h > 0.0) {
+        const double by_ends = BY_ENDS * run->error, by_defect = BY_DEFECT * defect_of(run, h);
+        run->error = by_ends > by_defect ? by_ends : by_defect;
         if (!settled)
             run->error = run->error > 2.0 ? run->error : 2.0;
     }
