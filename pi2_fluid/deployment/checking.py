@@ -14,8 +14,8 @@ from pi2_fluid.deployment.readings import common_hz, readings
 from pi2_fluid.deployment.strangers import Longest, Stranger, judge_stranger, unread
 from pi2_fluid.deployment.verdicts import Checked, Verdict
 from pi2_fluid.errors import DomainError, QuantityError, renamed, show_value
-from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.kernel.units import told_to_tc
+from pi2_fluid.laws.aqms.pi_family import LOOP_WORDS, PiFamily
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.loop.updates import UPDATES
@@ -162,7 +162,7 @@ def check(
     if hz is not None:
         require_hz(hz)
     generation = None if kernel is None else generation_of(kernel)
-    if isinstance(text, PiFamily):
+    if has_gains(text):
         if network is not None:
             raise QuantityError(
                 f"network is given beside {type(text).__name__}, which is on no device: leave it"
@@ -298,7 +298,7 @@ def _notes_on(
     notes: list[str] = []
     if block.proposed:
         notes += block.remarks or (_PROPOSED,)
-        if left := [word for word in told_to_tc(PiFamily) if word not in block.named]:
+        if left := [word for word in LOOP_WORDS if word not in block.named]:
             notes.append(_UNNAMED.format(", ".join(left)))
     if block.step_packets is not None:
         notes.append(_STEP)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.deployment.remedies import is_enough
 from pi2_fluid.errors import DomainError, ScenarioError, UnsupportedError, show_value
-from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.loop.linearization import RTT_TERMS
 from pi2_fluid.loop.matrix.network_loop import NetworkLoop
 from pi2_fluid.network.bottlenecks import network_equilibrium
@@ -234,7 +234,7 @@ def _scaled(network: Network, names: Iterable[str], factor: float) -> Network:
 
     def scaled(node: Node) -> Node:
         law = node.aqm
-        if node.name not in names or not isinstance(law, PiFamily):
+        if node.name not in names or not has_gains(law):
             return node
         return replace(node, aqm=replace(law, alpha=factor * law.alpha, beta=factor * law.beta))
 

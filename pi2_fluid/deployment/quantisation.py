@@ -9,8 +9,7 @@ import numpy as np
 
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.kernel.units import told_to_tc
+from pi2_fluid.laws.aqms.pi_family import LOOP_WORDS
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.tc import Qdisc
@@ -69,7 +68,7 @@ def margin_lost_db(qdisc: Qdisc, sender: Sender, rtt: Quantity, p_prime: Quantit
 
 
 def _asked(qdisc: Qdisc) -> dict[str, float]:
-    return {told.name: qdisc.asked[word] for word, told in told_to_tc(PiFamily).items()}
+    return {told.name: qdisc.asked[word] for word, told in LOOP_WORDS.items()}
 
 
 def _law(qdisc: Qdisc, **changes: Any) -> Aqm:

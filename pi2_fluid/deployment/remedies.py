@@ -11,7 +11,7 @@ import shlex
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.deployment.shaper_gains import fine_steps, in_ipfw
 from pi2_fluid.deployment.wanted import ENOUGH, KEPT, wanted
@@ -23,12 +23,15 @@ from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.design.solving import find_law
 from pi2_fluid.design.stepping import Gains, first_that_keeps, largest_in_steps
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
-from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.aqms.pi_family import LOOP_WORDS, PiFamily
 from pi2_fluid.laws.aqms.pie import Pie
-from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, told_to_tc
+from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, PIE_GAIN, unit_of
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.tc import Qdisc, install, kernel, to_tc
 from pi2_fluid.tc.installing import other_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["ENOUGH", "Remedy", "find_remedy", "is_enough", "on_device"]
 
@@ -37,7 +40,7 @@ _FORGIVEN: Final = (0.01, 0.05)
 _ROUNDS: Final = 8
 _PARTS: Final = DUALPI2_GAIN.per_si  # of 1 Hz, the steps of DualPI2's gains
 _COUPLED: Final = 2  # the k that `tune` designs for
-_WORDS: Final = 2 * len(told_to_tc(PiFamily))  # those of the loop, each with its value
+_WORDS: Final = 2 * len(LOOP_WORDS)  # those of the loop, each with its value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,10 +105,7 @@ def find_remedy(
     if is_enough(margins, ack_margins):
         return Remedy(text=f"nothing: {wanted()} are left everywhere.")
     try:
-        search = _whole_steps if isinstance(qdisc.aqm, Pie) else _tuned
-        search = fine_steps if qdisc.of_freebsd else search
-        search = _free if qdisc.is_law else search
-        law, asked, worst = search(qdisc, region, update)
+        law, asked, worst = _search_for(qdisc)(qdisc, region, update)
     except (DomainError, SolverError, UnsupportedError) as error:
         return Remedy(text=str(error))
     acks = _by_acks(region, law, update)
@@ -119,6 +119,15 @@ def find_remedy(
         gains = f"alpha {float(law.alpha):.4g} Hz and beta {float(law.beta):.4g} Hz"
         text = f"{gains} leave {wanted()} everywhere."
     return Remedy(text=text, asked=asked, aqm=law, margins=worst.margins, ack_margins=acks)
+
+
+def _search_for(qdisc: Qdisc) -> Callable[[Qdisc, Region, str], tuple[PiFamily, PiFamily, Worst]]:
+    """Return how gains are looked for, by how finely they can be asked for."""
+    if qdisc.is_law:
+        return _free
+    if qdisc.of_freebsd:
+        return fine_steps
+    return _whole_steps if unit_of(qdisc.aqm, "alpha") is PIE_GAIN else _tuned
 
 
 def _by_acks(region: Region, law: PiFamily, update: str) -> Margins | None:

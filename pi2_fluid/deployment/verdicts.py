@@ -15,7 +15,6 @@ from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.clocks import EDGE_DB, Least, clocks_text, least_of, said
 from pi2_fluid.design.design import WorstCase
 from pi2_fluid.design.region import Region
-from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.tc import Qdisc
@@ -30,7 +29,7 @@ _NOTES: Final = {
     "dualpi2": "DualPI2 is judged as one queue, without L4S beside Classic traffic.",
 }
 #: Where any load is judged.
-_TABLE_ENDS: Final = "PIE is judged down to p = 1e-6, the end of its table."
+_TABLE_ENDS: Final = "{} is judged down to p = 1e-6, the end of its table."
 _SHARED: Final = "Flows share the link equally; its rate is {}."
 _MODELS: Final = {
     "sampled": "the sampled model",
@@ -209,8 +208,8 @@ class Verdict:
         model = _OF_A_MODEL.format(_MODELS[self.margins.update])
         clocks = self._why_no_acks or clocks_text()
         kind, cubic = self.qdisc.kind, caveat([self.worst.sender])
-        ends = isinstance(self.qdisc.aqm, Pie) and not self.long_flows.bounds
-        table = _TABLE_ENDS if ends else ""
+        ends = self.qdisc.aqm.gain_edges != () and not self.long_flows.bounds
+        table = _TABLE_ENDS.format(type(self.qdisc.aqm).__name__.upper()) if ends else ""
         rate = self.long_flows.rate
         load = "" if rate is None else _SHARED.format(self._rate_of or "the one given")
         said = (model, clocks, load, _NOTES.get(kind, ""), table, *self._notes, cubic)

@@ -14,9 +14,9 @@ from pi2_fluid.design.plants import plant_of
 from pi2_fluid.design.region import Region, Worst, stable_up_to, worst_margins
 from pi2_fluid.errors import DomainError
 from pi2_fluid.laws import presets
-from pi2_fluid.laws.aqms.coupled import CoupledFamily, CoupledPi2
+from pi2_fluid.laws.aqms.coupled import CoupledPi2
 from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.gains import coupling_of
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.records.record import declares
 
@@ -162,8 +162,8 @@ def integral_gain(aqm: PiFamily, sender: Sender, p_prime: float) -> float:
         factor = float(aqm.gain_factor(np.float64(p)))
         if sender.signal == "classic":
             factor /= 2.0 * p_prime
-    elif isinstance(aqm, CoupledFamily) and sender.signal == "scalable":
-        factor = float(aqm.k)
+    elif sender.signal == "scalable":
+        factor = float(coupling_of(aqm))
     return factor * float(aqm.alpha) / float(aqm.update_interval)
 
 
@@ -176,10 +176,10 @@ def typical_load(region: Region) -> float:
 def within_reach(region: Region, aqm: PiFamily) -> Region:
     """Return the region without the loads below p = 1e-6 of pairs whose gain has no bound there.
 
-    These are all senders under PIE, whose table ends there, and under laws that are not of this
-    package; and Cubic, whose gain grows as p falls.
+    These are all senders under PIE, whose table ends there, or any law whose gains change with p,
+    and under laws that are not of this package; and Cubic, whose gain grows as p falls.
     """
-    everyone = isinstance(aqm, Pie) or declares(aqm, "encoder") is None
+    everyone = aqm.gain_edges != () or declares(aqm, "encoder") is None
     ends = []
     for sender in region.senders:
         end = _LEAST**0.5 if sender.signal == "classic" else _LEAST

@@ -16,9 +16,9 @@ from pi2_fluid.design.points import grid
 from pi2_fluid.design.region import ANY, Region
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.coupled import CoupledFamily
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.clocked import CLOCKED, refusal
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.registry import (
     AQMS,
@@ -103,7 +103,7 @@ def read_queue(aqm: Any, k: object, max_rtt: object = None) -> Queue:
             law = make_aqm(aqm, given)
         else:
             law = (aqm_class(aqm) if aqm in AQMS else laws_of_tc(aqm)[0])()
-    elif not isinstance(aqm, PiFamily):
+    elif not has_gains(aqm):
         raise QuantityError(
             f"aqm = {show_value(aqm)} is no queue with alpha and beta: give one of"
             f" {', '.join((*DESIGNED, *PRESETS))}, or a PiFamily."
@@ -111,7 +111,7 @@ def read_queue(aqm: Any, k: object, max_rtt: object = None) -> Queue:
     require_scalars(law)
     if k is not None:
         factor = validate_number(k, "number", "k")
-        if not isinstance(law, CoupledFamily):
+        if law.coupling is None:
             name = type(law).__name__ if own else aqm
             raise DomainError(
                 f"k = {factor:g} has no meaning for {name}, which couples nothing: leave it out, or"

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from pi2_fluid.laws import presets
 from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.registry import tc_queues
 
 __all__ = ["cost_of"]
 
@@ -57,7 +57,9 @@ def cost_of(aqm: PiFamily) -> str:
     >>> cost_of(pf.presets.linux_dualpi2())
     ''
     """
-    of_pie = isinstance(aqm, Pie)
+    if not (queues := tc_queues(aqm)):
+        return ""
+    of_pie = "pie" in queues
     default = presets.linux_pie() if of_pie else presets.linux_dualpi2()
     integral, beta = _integral(aqm) / _integral(default), float(aqm.beta) / float(default.beta)
     slower, weaker = _side(integral), _side(beta)

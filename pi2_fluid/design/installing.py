@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, PIE_GAIN
 from pi2_fluid.tc import Qdisc, install, to_tc
 from pi2_fluid.tc.asking import earlier, microseconds, request
@@ -45,7 +44,7 @@ def installed(wanted: Wanted, kind: str, *, hz: int = 1000) -> Qdisc:
     """Return what the kernel makes of `line_for` with this `hz`, see `Design.to_qdisc`."""
     require_hz(hz)
     law = _in_steps(wanted, kind)
-    if isinstance(law, Pie) and kind != "dualpi2":
+    if kind != "dualpi2":
         asked = microseconds(law.update_interval, "update_interval")
         law = replace(law, update_interval=earlier({"tupdate": asked}, hz) / 1e6)
     return install(law, kind, hz=hz)
@@ -68,8 +67,8 @@ def _in_steps(wanted: Wanted, kind: str) -> PiFamily:
     """
     validate_choice(kind, KINDS, "kind")
     law = wanted.law
-    if not isinstance(law, Pie) or kind == "dualpi2":
-        if kind == "dualpi2" and float(law.alpha) < 1.0 / DUALPI2_GAIN.per_si:
+    if kind == "dualpi2":
+        if float(law.alpha) < 1.0 / DUALPI2_GAIN.per_si:
             raise DomainError(
                 f"alpha = {float(law.alpha):.3g} Hz is less than 1/256 Hz, the smallest that tc"
                 " takes for dualpi2: tune for a shorter max_rtt, or for smaller margins."

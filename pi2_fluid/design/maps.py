@@ -23,6 +23,7 @@ from pi2_fluid.errors import (
     show_value,
 )
 from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.loop.transfer import Loop
@@ -200,7 +201,7 @@ def _scan_rows(
 
 
 def _check_laws(aqm: object, sender: object) -> None:
-    if not isinstance(aqm, PiFamily):
+    if not has_gains(aqm):
         raise UnsupportedError(
             f"aqm = {show_value(aqm)} has no alpha, beta and update_interval: give Pi, Pie, Pi2,"
             " CoupledPi2 or DualPi2."

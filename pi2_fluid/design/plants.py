@@ -37,10 +37,9 @@ import numpy as np
 from pi2_fluid import _core
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import acts_as_pi
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.laws.senders.dctcp import Dctcp
-from pi2_fluid.laws.senders.prague import Prague
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.loop.updates import respond
 from pi2_fluid.records.record import declares
@@ -64,14 +63,6 @@ __all__ = [
 
 _FELT: Final = 0.01  # 1/window, above which a varying R is felt
 _FEWEST_ALIASES: Final = 6  # pairs about pi/T: the rest falls like k^-5
-
-#: What comes closest to senders without a closed form.
-_INSTEAD: Final[dict[type[Sender], str]] = {
-    Dctcp: "use Scalable for what it would be without its average over 16 round trips, which costs"
-    " it tens of dB",
-    Prague: "use Scalable for what it would be over paths of 25 ms or more without its average over"
-    " 16 round trips, which costs it tens of dB",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,18 +328,14 @@ def _own_slope(sender: Sender, aqm: PiFamily, p: FloatArray) -> FloatArray:
     from pi2_fluid.laws.derivatives import numeric
     from pi2_fluid.loop.controllers import encode_slopes  # not needed otherwise
 
-    own, of_family = type(aqm), PiFamily
-    if (own.update, own.flow, own.controller) != (
-        of_family.update,
-        of_family.flow,
-        of_family.controller,
-    ):
+    name = type(aqm).__name__
+    if not acts_as_pi(aqm):
         raise UnsupportedError(
-            f"{own.__name__} has an update of its own, which is no PI controller of one delay: try"
+            f"{name} has an update of its own, which is no PI controller of one delay: try"
             " gains with Loop(...).margins()."
         )
     u = np.broadcast_to(np.asarray(aqm.decode(p, str(sender.signal)), float), np.shape(p)).copy()
-    what = f"{own.__name__}.encode"
+    what = f"{name}.encode"
     slopes = encode_slopes(aqm, u)
     return numeric(slopes[0 if sender.signal == "classic" else 1], u.shape, what) * _scale(aqm, u)
 
@@ -360,8 +347,7 @@ def _scale(aqm: PiFamily, u: FloatArray) -> FloatArray:
 def _unsupported(sender: Sender, aqm: PiFamily) -> UnsupportedError:
     require_equations(sender)
     name, queue = type(sender).__name__, type(aqm).__name__
-    instead = _INSTEAD.get(type(sender), "use Reno, CReno, Cubic or Scalable")
-    instead += ", or try gains with Loop(...).margins()"
+    instead = f"{sender.instead}, or try gains with Loop(...).margins()"
     if plant_of(sender) == "scalable":
         instead = 'use aqm="coupled" or aqm="dualpi2"'
     return UnsupportedError(f"{name} under {queue} has no closed form to design with: {instead}.")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from pi2_fluid.laws.aqms.pie import TABLES, Pie, just_below
+from pi2_fluid.laws.aqms.pie import just_below
 from pi2_fluid.laws.sender import Sender
 
 if TYPE_CHECKING:
@@ -307,10 +307,8 @@ def _sign_changes(f: _Two, x: FloatArray, rows: FloatArray) -> tuple[FloatArray,
 
 
 def table_edges(aqm: PiFamily, signal: str | None, low: float, high: float) -> FloatArray:
-    """Return the p' between two ends at which PIE's table steps."""
-    if not isinstance(aqm, Pie):
-        return np.array([])
-    p = np.array([edge for edge, _ in TABLES.get(aqm.gain_table, ())])
+    """Return the p' between two ends at which the gains step, as by PIE's table."""
+    p = np.array(aqm.gain_edges or ())
     edges = np.sqrt(p) if signal == "classic" else p
     return edges[(edges > low) & (edges < high)]
 

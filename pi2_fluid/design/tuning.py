@@ -368,7 +368,7 @@ def _describe(
         beta=gains[1],
         update_interval=gains[2],
         target=float(queue.target),
-        k=float(queue.k) if hasattr(queue, "k") else None,
+        k=None if queue.coupling is None else float(queue.coupling),
         aqm=queue,
         max_rtt=region.max_rtt,
         max_base_rtt=spans.max_rtt - spans.target,

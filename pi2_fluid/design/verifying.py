@@ -20,10 +20,12 @@ from pi2_fluid.design.region import Region
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.fluid.fluid import Fluid
 from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import has_gains
 
 if TYPE_CHECKING:
     import xarray
+
+    from pi2_fluid.laws.aqms.pi_family import PiFamily
 
 __all__ = ["verify", "verify_region"]
 
@@ -147,7 +149,7 @@ def verify_region(
         raise QuantityError(
             f"region = {show_value(region)} is no Region: give one, with senders, RTTs and loads."
         )
-    if not isinstance(queue, PiFamily):
+    if not has_gains(queue):
         raise QuantityError(
             f"aqm = {show_value(queue)} is no queue with a PI controller: give e.g. Pi2()."
         )

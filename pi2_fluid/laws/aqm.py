@@ -156,8 +156,8 @@ class Aqm(Record, ABC):
     #: What packets see of the controller's variable u: "linear", u; "square", u^2; "coupled", u^2
     #: (Classic) and min(k u, 1) (Scalable). None: something else. Closed forms and batches ask.
     encoder: ClassVar[str | None] = None
-    #: Whether gains can be designed for it: it has the fields `alpha`, `beta`, `target` and
-    #: `update_interval`, a `gain_factor`, and an `update` that is `PiFamily`'s near its target.
+    #: Whether gains can be designed for it. It is a `PiFamily`, or has what those have: the fields
+    #: `alpha`, `beta`, `target` and `update_interval`, `gain_factor`, `gain_edges` and `limit`.
     designable: ClassVar[bool] = False
     #: Whether it has no variable of its own, and signals what its full buffer loses.
     overflows: ClassVar[bool] = False

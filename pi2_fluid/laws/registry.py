@@ -34,6 +34,7 @@ __all__ = [
     "make_aqm",
     "queues_with",
     "sender_class",
+    "tc_queues",
 ]
 
 
@@ -232,6 +233,21 @@ def kind_of(law: Sender | Aqm) -> str | None:
     'coupled'
     """
     return _KIND_OF.get(f"{type(law).__module__}:{type(law).__qualname__}")
+
+
+def tc_queues(law: Sender | Aqm) -> tuple[str, ...]:
+    """Return what tc calls the queues that run a law, or the law that it is a subclass of.
+
+    Examples
+    --------
+    >>> from pi2_fluid.laws.aqms.pie import Pie
+    >>> tc_queues(Pie())
+    ('pie', 'fq_pie')
+    """
+    for cls in type(law).__mro__:
+        if (kind := _KIND_OF.get(f"{cls.__module__}:{cls.__qualname__}")) is not None:
+            return AQMS[kind].tc if kind in AQMS else ()
+    return ()
 
 
 def laws_of_tc(name: str) -> tuple[type[PiFamily], ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.aqms.pi_family import LOOP_WORDS
 from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, MICROSECONDS, PIE_GAIN, Told, told_to_tc
-from pi2_fluid.laws.registry import laws_of_tc
+from pi2_fluid.laws.registry import laws_of_tc, tc_queues
 from pi2_fluid.records.record import require_scalars
 from pi2_fluid.records.unit import Unit
 from pi2_fluid.tc import kernel
@@ -32,22 +32,21 @@ def request(
     """
     validate_choice(kind, KINDS, "kind")
     require_mtu(mtu)
-    laws = laws_of_tc(kind)
-    if not isinstance(aqm, laws):
-        names = ", ".join(law.__name__ for law in laws)
+    if kind not in tc_queues(aqm):
+        names = ", ".join(law.__name__ for law in laws_of_tc(kind))
         raise UnsupportedError(
             f"{kind} cannot run {type(aqm).__name__}: give one of {names}, or another kind."
         )
     require_scalars(aqm)
-    if isinstance(aqm, Pie):
-        _require_table(aqm, generation)
+    if kind != "dualpi2":
+        _require_table(cast("Pie", aqm), generation)
     units = defaults(kind, mtu)
     told = told_to_tc(aqm)
     units |= {word: _whole(aqm, one) for word, one in told.items() if word in units}
     if aqm.bands == 1 and "drop_on_overload" in units:
         # Of one queue it is the variant that keeps p' below 1/k, or lets it rise.
         units["drop_on_overload"] = int(getattr(aqm, "variant", "plain") == "plain")
-    return units, {word: getattr(aqm, one.name) for word, one in told_to_tc(PiFamily).items()}
+    return units, {word: getattr(aqm, one.name) for word, one in LOOP_WORDS.items()}
 
 
 def require_mtu(mtu: object) -> None:

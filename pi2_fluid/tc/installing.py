@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.kernel.units import told_to_tc
+from pi2_fluid.laws.aqms.pi_family import LOOP_WORDS
 from pi2_fluid.tc.asking import as_words, earlier, microseconds, request, require_mtu
 from pi2_fluid.tc.generations import NEWEST, generation_of
 from pi2_fluid.tc.options import OPTIONS, Number, defaults, memory_of
@@ -147,7 +146,7 @@ def to_tc(aqm: Aqm, kind: str, *, dev: str = "DEV", hz: int | None = None) -> st
             word = option.words[value]
             if value != usual[option.word] and word is not None:
                 words.append(word)
-        elif option.word in told_to_tc(PiFamily) or value != usual[option.word]:
+        elif option.word in LOOP_WORDS or value != usual[option.word]:
             words += [option.word, as_words(option, value, asked.get(option.word))]
     return " ".join(words)
 
@@ -167,7 +166,7 @@ def other_words(qdisc: Qdisc) -> list[str]:
     words: list[str] = []
     for option in OPTIONS[qdisc.kind]:
         value = qdisc.asked[option.word]
-        if value is None or option.word in told_to_tc(PiFamily):
+        if value is None or option.word in LOOP_WORDS:
             continue
         if not isinstance(option, Number):
             word = option.words[bool(value)]

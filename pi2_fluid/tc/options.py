@@ -12,11 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pi2_fluid.laws.aqms.dualpi2 import DualPi2
-from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.kernel.qdiscs import MOST_FLOWS, MOST_QUANTUM
 from pi2_fluid.laws.kernel.units import PACKETS, told_to_tc
+from pi2_fluid.laws.registry import aqm_class
 from pi2_fluid.records.unit import Unit
 
 __all__ = ["KINDS", "LAWS", "OPTIONS", "Number", "Switch", "defaults", "in_si", "memory_of"]
@@ -59,8 +57,8 @@ NULL: Final = "null"
 
 _HEADER: Final = 14  # bytes, of Ethernet, which count
 
-#: The law that the kernel runs in each kind of queue.
-LAWS: Final[dict[str, type[PiFamily]]] = {"pie": Pie, "fq_pie": Pie, "dualpi2": DualPi2}
+#: The kind of law that the kernel runs in each kind of queue.
+LAWS: Final = {"pie": "pie", "fq_pie": "pie", "dualpi2": "dualpi2"}
 
 _FLOWS: Final = Unit(name="count", high=MOST_FLOWS)
 _UP_TO_99: Final = Unit(name="count", high=99)  # by tc, though 100 % would be no other than any
@@ -70,7 +68,7 @@ _QUANTUM: Final = Unit(name="size", high=MOST_QUANTUM)
 
 
 def _number(
-    law: type[PiFamily],
+    law: str,
     word: str,
     key: str = "",
     *,
@@ -78,7 +76,7 @@ def _number(
     base: int = 0,
     passes_zero: bool = False,
 ) -> Number:
-    told = told_to_tc(law)[word]
+    told = told_to_tc(aqm_class(law))[word]
     return Number(
         word=word,
         key=key or word,
@@ -91,24 +89,24 @@ def _number(
 
 
 def _switch(
-    law: type[PiFamily],
+    law: str,
     word: str,
     key: str = "",
     words: tuple[str | None, str | None] | None = None,
     values: tuple[Any, Any] = (None, True),
 ) -> Switch:
     """Return a switch, by default one that tc prints only where it is on."""
-    default = told_to_tc(law)[word].default
+    default = told_to_tc(aqm_class(law))[word].default
     return Switch(
         word=word, key=key or word, words=words or (None, word), values=values, default=default
     )
 
 
-_LAW: Final = tuple(_number(Pie, word) for word in ("target", "tupdate", "alpha", "beta"))
+_LAW: Final = tuple(_number("pie", word) for word in ("target", "tupdate", "alpha", "beta"))
 _FLAGS: Final = (
-    _switch(Pie, "ecn"),
+    _switch("pie", "ecn"),
     Switch(word="bytemode", key="bytemode", words=(None, "bytemode"), values=(None, True)),
-    _switch(Pie, "dq_rate_estimator"),
+    _switch("pie", "dq_rate_estimator"),
 )
 
 #: In the order in which tc prints them.
@@ -133,28 +131,28 @@ OPTIONS: Final[dict[str, tuple[Number | Switch, ...]]] = {
             everywhere=False,
             base=10,
         ),
-        *(_number(DualPi2, word) for word in ("target", "tupdate")),
-        *(_number(DualPi2, word, passes_zero=True) for word in ("alpha", "beta")),
-        _number(DualPi2, "step_thresh", "step-thresh-us"),
+        *(_number("dualpi2", word) for word in ("target", "tupdate")),
+        *(_number("dualpi2", word, passes_zero=True) for word in ("alpha", "beta")),
+        _number("dualpi2", "step_thresh", "step-thresh-us"),
         _number(
-            DualPi2, "min_qlen_step", "min-qlen-step", everywhere=False, base=10, passes_zero=True
+            "dualpi2", "min_qlen_step", "min-qlen-step", everywhere=False, base=10, passes_zero=True
         ),
-        _number(DualPi2, "coupling_factor", "coupling", passes_zero=True),
+        _number("dualpi2", "coupling_factor", "coupling", passes_zero=True),
         _switch(
-            DualPi2,
+            "dualpi2",
             "drop_on_overload",
             "drop-overload",
             words=("overflow", "drop_on_overload"),
             values=("overflow", "drop"),
         ),
         _switch(
-            DualPi2,
+            "dualpi2",
             "drop_enqueue",
             "drop-early",
             words=("drop_dequeue", "drop_enqueue"),
             values=("drop-dequeue", "drop-enqueue"),
         ),
-        _number(DualPi2, "classic_protection", "c-protection", passes_zero=True),
+        _number("dualpi2", "classic_protection", "c-protection", passes_zero=True),
         Switch(
             word="any_ect",
             key="ecn-mask",

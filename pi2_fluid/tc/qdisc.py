@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
-from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.aqms.pi_family import LOOP_WORDS, PiFamily
 from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.kernel.units import told_to_tc
+from pi2_fluid.laws.registry import aqm_class
 from pi2_fluid.tc import kernel
 from pi2_fluid.tc.generations import NEWEST, Generation
 from pi2_fluid.tc.options import LAWS, OPTIONS, Number, in_si
@@ -98,7 +99,7 @@ def of_law(aqm: PiFamily) -> Qdisc:
     >>> queue.kind, queue.asked["alpha"], queue.rounding["alpha"]
     ('Pie', 0.25, 0.0)
     """
-    asked = {word: float(getattr(aqm, told.name)) for word, told in told_to_tc(PiFamily).items()}
+    asked = {word: float(getattr(aqm, told.name)) for word, told in LOOP_WORDS.items()}
     rounding = dict.fromkeys(("alpha", "beta", "T"), 0.0)
     return Qdisc(
         kind=type(aqm).__name__,
@@ -160,9 +161,9 @@ def law_of(
     DomainError
         If it is none: no integral gain, no target, no timer.
     """
-    laws = LAWS[kind]
-    runs = {told.name: told.unit.act(units[word]) for word, told in told_to_tc(laws).items()}
-    if laws is DualPi2:
+    told = told_to_tc(aqm_class(LAWS[kind]))
+    runs = {one.name: one.unit.act(units[word]) for word, one in told.items()}
+    if kind == "dualpi2":
         return DualPi2(**runs)
     period = generation.period(kernel.jiffies(units["tupdate"], hz)) if units["tupdate"] else 0
     more_rounds = -(-units.get("flows", 1) // kernel.FLOWS_PER_ROUND) - 1
@@ -178,6 +179,6 @@ def _shown_units(kind: str, units: dict[str, int], hz: int) -> dict[str, int]:
         for option in OPTIONS[kind]
         if isinstance(option, Number)
     }
-    if LAWS[kind] is Pie:
+    if kind != "dualpi2":
         told["tupdate"] = kernel.jiffies_to_us(kernel.jiffies(units["tupdate"], hz), hz)
     return units | told

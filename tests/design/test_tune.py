@@ -7,6 +7,7 @@ import functools
 import json
 import re
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -341,6 +342,61 @@ class Cubed(pf.PiFamily):
 
     def gain_factor(self, u):
         return 0.5 + u
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Cubing(pf.Aqm):
+    """The same, by nobody's family: a controller of its own, which says that it has gains."""
+
+    designable: ClassVar = True
+    gain_edges: ClassVar = None
+    limit: ClassVar = 1.0
+    alpha: float = 0.05
+    beta: float = 1.0
+    target: float = 0.02
+    update_interval: float = 0.016
+
+    def initial(self):
+        return (0.0, 0.0)
+
+    def gain_factor(self, u):
+        return 0.5 + u
+
+    def update(self, state, seen, dt):
+        u, before = state
+        both = (self.alpha + self.beta) * seen.queue_delay - self.beta * before
+        return (u + (0.5 + u) * (both - self.alpha * self.target), seen.queue_delay)
+
+    def encode(self, u):
+        return pf.Signal(u**3, u**3)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Slower(Cubing):
+    """Its update is no PI controller's: it forgets."""
+
+    def update(self, state, seen, dt):
+        u, before = Cubing.update(self, state, seen, dt)
+        return (0.999 * u, before)
+
+
+@pytest.mark.slow
+def test_a_queue_that_says_that_it_has_gains_is_designed_for():
+    """Whatever its class: the same margins as of the family's, where it updates as it says."""
+    loads = np.array([0.02, 0.3, 0.6])
+    own, of_family = (
+        scan(make_plants((pf.Reno(),), aqm, 0.1, [loads]), 0.05, 1.0, 0.016, "delayed")
+        for aqm in (Cubing(), Cubed(alpha=0.05, beta=1.0, update_interval="16ms"))
+    )
+    np.testing.assert_allclose(own.gain_margin_db, of_family.gain_margin_db, rtol=1e-9)
+    np.testing.assert_allclose(own.phase_margin_deg, of_family.phase_margin_deg, rtol=1e-9)
+    own, of_family = (
+        pf.margin_map(aqm, rtts=[0.1], rates=[2e6], update="delayed").gain_margin_db
+        for aqm in (Cubing(), Cubed(alpha=0.05, beta=1.0, update_interval="16ms"))
+    )
+    assert float(own[0, 0]) == pytest.approx(float(of_family[0, 0]), rel=1e-7)
+    with pytest.raises(pf.UnsupportedError, match="Slower has an update of its own"):
+        make_plants((pf.Reno(),), Slower(), 0.1, [loads])
 
 
 @pytest.mark.parametrize("sender", [pf.Reno(), pf.Scalable(), pf.Cubic()], ids=str)

@@ -24,7 +24,6 @@ from pi2_fluid.design.plants import Plants, has_theorems, make_plants
 from pi2_fluid.design.points import table_edges
 from pi2_fluid.design.region import Region, exact_margins, scan
 from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.aqms.pie import TABLES, Pie
 from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.records.record import declares
 
@@ -100,7 +99,7 @@ def certify(region: Region, aqm: PiFamily, asked: Asked, update: str) -> Certifi
 
 def has_steps(aqm: PiFamily) -> bool:
     """Return whether the gains are constant between the steps of a table, or everywhere."""
-    return not isinstance(aqm, Pie) or aqm.gain_table in TABLES
+    return aqm.gain_edges is not None
 
 
 def _cells(region: Region, aqm: PiFamily, update: str) -> Iterator[_Cell]:

@@ -35,10 +35,10 @@ from pi2_fluid.design.guarantees.enclosure import Boxes
 from pi2_fluid.design.plants import is_classic, join, make_plants, plant_gain
 from pi2_fluid.design.points import table_edges
 from pi2_fluid.design.region import Region
-from pi2_fluid.laws.aqms.coupled import CoupledFamily
-from pi2_fluid.laws.aqms.pi2 import Pi2
 from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import coupling_of
 from pi2_fluid.loop.roots import count_unstable
+from pi2_fluid.records.record import declares
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
@@ -77,16 +77,17 @@ def any_mixture_is_stable(region: Region, aqm: PiFamily) -> bool:
     False if it cannot be proved, or if the laws are not of one form: Reno, CReno and Scalable
     under PI2 or a coupled queue, k p' <= 1; Reno and CReno under PI and PIE.
     """
-    coupled = isinstance(aqm, CoupledFamily)
+    encoder = declares(aqm, "encoder")
+    coupled = encoder == "coupled"
     if not (coupled or all(is_classic(sender) for sender in region.senders)):
         return False
-    if not has_steps(aqm):
+    if encoder is None or not has_steps(aqm):
         return False
     low, high = mixed_load(region, aqm)
     if not _one_is_stable(region, aqm, (low, high)):
         return False
     parts: list[tuple[tuple[float, float], float | None]] = [((low, high), None)]
-    if not (coupled or isinstance(aqm, Pi2)):
+    if encoder == "linear":
         edges = np.unique([low, *table_edges(aqm, "classic", low, high), high])
         parts = [(ends, _factor(aqm, *ends)) for ends in itertools.pairwise(edges)]
     return all(
@@ -101,7 +102,7 @@ def mixed_load(region: Region, aqm: PiFamily) -> tuple[float, float]:
 
     That of all senders together; with a Scalable one it ends where each of its packets is marked.
     """
-    k = float(aqm.k) if isinstance(aqm, CoupledFamily) else 1.0
+    k = float(coupling_of(aqm))
     ends = [
         (low, high) if is_classic(sender) else (low / k, high / k)
         for sender, (low, high) in zip(region.senders, region.hull, strict=True)
@@ -116,8 +117,8 @@ def _one_is_stable(region: Region, aqm: PiFamily, load: tuple[float, float]) -> 
     sender = region.senders[0]
     ends = np.unique([load[0], *table_edges(aqm, sender.signal, *load), load[1]])
     middles = (ends[1:] + ends[:-1]) / 2.0 if ends.size > 1 else ends
-    if isinstance(aqm, CoupledFamily) and not is_classic(sender):
-        middles = middles * float(aqm.k)  # its own p'
+    if not is_classic(sender):
+        middles = middles * float(coupling_of(aqm))  # its own p'
     plants = make_plants((sender,), aqm, region.max_rtt, [middles])
     loops = join(plants, replace(plants, exact=True)).linear(*gains)
     return all(
@@ -133,7 +134,7 @@ def _factor(aqm: PiFamily, begin: float, end: float) -> float:
 
 def cells_of(region: Region, aqm: PiFamily, count: int) -> Cells:
     """Return every sender of a region in `count` cells of R."""
-    k = float(aqm.k) if isinstance(aqm, CoupledFamily) else 1.0
+    k = float(coupling_of(aqm))
     ends = np.geomspace(region.min_rtt, region.max_rtt, count + 1)
     rtt, half = (ends[1:] + ends[:-1]) / 2.0, (ends[1:] - ends[:-1]) / 2.0
     kinds = [not is_classic(sender) for sender in region.senders]

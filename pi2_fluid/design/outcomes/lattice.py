@@ -13,7 +13,9 @@ from pi2_fluid.design.stepping import steps_of
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.laws.kernel.units import unit_of
+from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.tc.options import LAWS, defaults
 from pi2_fluid.tc.qdisc import build
 
@@ -67,7 +69,7 @@ class Kind:
 
     def name_of(self, law: Aqm) -> str:
         """Return gains in a word, and target and T where they are not the default's."""
-        if not isinstance(law, PiFamily):
+        if not has_gains(law):
             return type(law).__name__.lower()
         known = self.parts(law) if type(law) is type(self.default) else None
         gains = known or tuple(f"{float(getattr(law, name)):.4g}" for name in GAINS)
@@ -128,7 +130,7 @@ def read_kind(aqm: object, k: object, hz: int | None) -> Kind:
             ' give aqm="pie".'
         )
     steps = steps_of(queue.law, queue.tc, hz)
-    if steps is None or queue.tc is None or LAWS[queue.tc] is not type(queue.law):
+    if steps is None or queue.tc is None or LAWS[queue.tc] != kind_of(queue.law):
         return Kind(queue.law, None, 1000)
     assert hz is not None
     law = queue.law

@@ -14,7 +14,7 @@ from pi2_fluid.design.outcomes.wording import latex_of, percent, points, summary
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.html import html_table
 from pi2_fluid.latex import LatexTable
-from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import has_gains
 
 if TYPE_CHECKING:
     import xarray
@@ -234,7 +234,7 @@ class Recommendation(Answer):
 
     @property
     def _wanted(self) -> Wanted:
-        if not isinstance(self.aqm, PiFamily):
+        if not has_gains(self.aqm):
             what = "what each cell has" if self.aqm is None else type(self.aqm).__name__
             raise UnsupportedError(
                 f"the answer is to keep {what}, for which there is no line here."

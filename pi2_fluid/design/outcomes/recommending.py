@@ -21,12 +21,13 @@ from pi2_fluid.design.outcomes.wishes import VALUES, Wishes
 from pi2_fluid.engines.packet.packets import Packets
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.network.traffic import Traffic
 from pi2_fluid.results.dataset import Column
 
 if TYPE_CHECKING:
+    from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import FloatArray
 
 __all__ = ["TuningInterrupted", "recommend"]
@@ -125,12 +126,12 @@ class _Field:
         self.laws: list[Aqm | None] = []
         #: The least gain margin of each (dB), NaN where there is no loop.
         self.margins: list[float] = []
-        designed = [law for law in (*known, *listed) if isinstance(law, PiFamily)]
+        designed = [law for law in (*known, *listed) if has_gains(law)]
         margins = iter(least_margins(self.cells, designed))
         #: Who is compared with, and keeps too little margin to be the answer.
         self.barred: set[int] = set()
         for place, law in enumerate((*known, *listed)):
-            margin = float(next(margins)) if isinstance(law, PiFamily) else math.nan
+            margin = float(next(margins)) if has_gains(law) else math.nan
             fit = margin >= wishes.floor_db
             if any(law == other for other in self.laws) or not (fit or place < len(known)):
                 continue
@@ -210,7 +211,7 @@ def _described(
     )
     family = wishes.traffic
     margins, keeps = {}, [math.nan, math.nan]
-    if isinstance(law, PiFamily) and (windows := [c.windows[1] for c in field.cells if c.windows]):
+    if has_gains(law) and (windows := [c.windows[1] for c in field.cells if c.windows]):
         ends = {"longest": family.longest_rtt, "typical": family.typical_rtt}
         for name, rtt in ends.items():
             if (at := standing(field.cells, law, rtt)) is not None:

@@ -12,6 +12,7 @@ from pi2_fluid.design.outcomes.lattice import Kind, read_kind
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.laws.registry import AQMS, kind_of
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.traffic import Source, Traffic
@@ -115,7 +116,7 @@ def read_wishes(
 def _kind_of(own: tuple[Aqm, ...]) -> str | PiFamily:
     """Return what kind of queue to choose where none is named: that which all cells have."""
     first = own[0]
-    if isinstance(first, PiFamily) and all(type(law) is type(first) for law in own):
+    if has_gains(first) and all(type(law) is type(first) for law in own):
         kind = kind_of(first)
         if kind is not None and AQMS[kind].design:
             return kind
@@ -127,7 +128,7 @@ def _as_run(law: Aqm, kind: Kind) -> Aqm:
     """Return a queue as the kernel runs it, if the kernel differs from it in its gains alone."""
     if kind.tc is None or type(law) is not type(kind.default):
         return law
-    assert isinstance(law, PiFamily)
+    assert has_gains(law)
     try:
         made = kind.in_kernel(law)
     except DomainError:

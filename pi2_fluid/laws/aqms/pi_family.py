@@ -14,7 +14,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm, Seen
 from pi2_fluid.laws.kernel.gains import parts_behind
-from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, MICROSECONDS, unit_of
+from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, MICROSECONDS, told_to_tc, unit_of
 from pi2_fluid.laws.packet_limits import require_single, require_time
 from pi2_fluid.ops import Number, maximum, minimum
 from pi2_fluid.records.record import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
 
 __all__ = [
+    "LOOP_WORDS",
     "PiFamily",
     "controller_numbers",
     "controller_parameters",
@@ -206,6 +207,10 @@ class PiFamily(Aqm):
     def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
         """Return the state at rest, (u, target), and the queue delay: the target, at any load."""
         return (u, self.target), self.target
+
+
+#: What tc calls the numbers of the loop, and what they are.
+LOOP_WORDS: Final = told_to_tc(PiFamily)
 
 
 def _any_zero(value: Number) -> bool:
