@@ -242,6 +242,142 @@ def test_a_circle_is_seen(module: str, source: str) -> None:
     assert module in circle(broken)
 
 
+# --- what is asked of laws ------------------------------------------------------------------
+
+# Outside these, a class of laws/aqms or laws/senders is made (called, or a method of it that makes
+# one), or written in a type. Nothing else: no isinstance, no comparison, no case of it, no table of
+# classes, no subclass. Nor is what names a law compared with a word. Who wants to know something of
+# a law asks a member of Aqm or Sender, which a law of one's own answers, too.
+OF_LAWS = ("laws.", "papers.")
+NAMING = {"kernel", "discipline", "congestion"}
+CLASSES_BY_KIND = {"aqm_class", "sender_class", "laws_of_tc"}
+
+
+def named_laws() -> set[str]:
+    """Return the classes of laws, with their modules, such as "pi2_fluid.laws.aqms.pie.Pie"."""
+    return {
+        f"{module_name(path)}.{node.name}"
+        for folder in ("aqms", "senders")
+        for path in sorted((ROOT / "laws" / folder).glob("*.py"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    }
+
+
+def parts_of(nodes: list[ast.expr | None]) -> set[ast.AST]:
+    return {part for node in nodes if node is not None for part in ast.walk(node)}
+
+
+def names_a_law(node: ast.expr) -> bool:
+    """Return whether an expression is the name of a law, as `kind_of(law)` or `law.kernel` is."""
+    if isinstance(node, ast.Call):
+        words = {part.value for part in node.args if isinstance(part, ast.Constant)}
+        function = ast.unparse(node.func).rpartition(".")[2]
+        return function == "kind_of" or (function == "declares" and bool(words & NAMING))
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr in NAMING
+        and ast.unparse(node.value).rpartition(".")[2] in {"law", "aqm", "sender", "queue"}
+    )
+
+
+def asked_by_class(source: str, laws: set[str]) -> list[int]:
+    """Return the lines on which a named law is neither made nor a type, or compared by its name."""
+    tree, names = ast.parse(source), {law.rpartition(".")[2] for law in laws}
+    imported, faces = set[str](), set[str]()
+    types, made, lines = list[ast.expr | None](), set[ast.AST](), list[int]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            faces |= {alias.asname or PACKAGE for alias in node.names if alias.name == PACKAGE}
+        elif isinstance(node, ast.ImportFrom):
+            origins = {f"{node.module}.{alias.name}": alias for alias in node.names}
+            imported |= {
+                alias.asname or alias.name
+                for origin, alias in origins.items()
+                if origin in laws or (node.module == PACKAGE and alias.name in names)
+            }
+        elif isinstance(node, ast.arg | ast.AnnAssign):
+            types.append(node.annotation)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            types.append(node.returns)
+        elif isinstance(node, ast.Call):
+            made |= {node.func}
+            made |= {node.func.value} if isinstance(node.func, ast.Attribute) else set()
+            if ast.unparse(node.func) in {"isinstance", "issubclass"}:
+                asked = {ast.unparse(part) for part in parts_of([node.args[-1]])}
+                lines += [node.lineno] if asked & CLASSES_BY_KIND else []
+        elif isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            others = parts_of([side for side in sides if not names_a_law(side)])
+            words = [part.value for part in others if isinstance(part, ast.Constant)]
+            worded = any(isinstance(word, str) for word in words)
+            lines += [node.lineno] if worded and any(map(names_a_law, sides)) else []
+    innocent = made | parts_of(types)
+    for node in ast.walk(tree):
+        by_face = isinstance(node, ast.Attribute) and ast.unparse(node.value) in faces
+        if node not in innocent and (
+            (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in imported)
+            or (by_face and node.attr in names)
+        ):
+            lines.append(node.lineno)
+    return sorted(lines)
+
+
+def test_no_room_above_asks_which_law_it_is() -> None:
+    laws = named_laws()
+    assert len(laws) > 20
+    found = {
+        module: asked_by_class(source, laws)
+        for module, source in sources().items()
+        if not module.removeprefix(f"{PACKAGE}.").startswith(OF_LAWS)
+    }
+    told = [f"{module}:{line}" for module, lines in found.items() for line in lines]
+    assert told == [], "ask a member of Aqm or Sender instead"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "isinstance(law, Pie)",
+        "isinstance(law, (int, Pie))",
+        "issubclass(type(law), Pie)",
+        "type(law) is Pie",
+        "type(law) in (Pie, Pi2)",
+        "{Pie: 1}.get(type(law))",
+        "law.encode is Pie.encode",
+        "require(law, Pie)",
+        "KNOWN = (Pie,)",
+        "class Mine(Pie): pass",
+        "match law:\n    case Pie(): pass",
+        "isinstance(law, pf.Pie)",
+        "isinstance(law, aqm_class('pie'))",
+        "kind_of(law) == 'pie'",
+        "kind_of(law) in {'pie', 'pi2'}",
+        "'pie' == law.kernel",
+        "self.law.discipline in ('pie',)",
+        "declares(law, 'kernel') == 'pie'",
+    ],
+)
+def test_a_question_of_which_law_it_is_is_seen(question: str) -> None:
+    source = (
+        "import pi2_fluid as pf\nfrom pi2_fluid.laws.aqms.pie import Pie\n"
+        f"from pi2_fluid.laws.aqms.pi2 import Pi2\n{question}"
+    )
+    assert asked_by_class(source, named_laws()), "not seen"
+
+
+def test_to_make_a_law_is_no_question() -> None:
+    source = """
+from pi2_fluid.laws.aqms.pie import Pie
+usual: Pie = Pie()
+def make(law: Pie | None = None, *, other: "tuple[Pie, ...]" = ()) -> Pie:
+    return Pie.from_somewhere(alpha=1) if law is None else replace(law, kernel=Pie().kernel)
+same = kind_of(law) == kind_of(other) or engine.kernel == "6.18" or kind == "pie"
+none = declares(law, "kernel") is None or law.discipline is None
+"""
+    assert asked_by_class(source, named_laws()) == []
+
+
 # --- what types say -------------------------------------------------------------------------
 
 # Parameters and returns that are annotated with nothing but Any: laws take a number or a tuple of

@@ -463,7 +463,7 @@ class Design:
         UnsupportedError
             Unless it is one of "pie": ns-3 has neither PI2 nor DualPI2.
         """
-        from pi2_fluid.engines.ns3.attributes import ns3_attributes  # asked for rarely
+        from pi2_fluid.engines.ns3.laws import ns3_attributes  # asked for rarely
 
         return ns3_attributes(self.aqm)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pi2_fluid.errors import ScenarioError, show_value, suggest
 from pi2_fluid.laws.aqm import Aqm, Signal
-from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.network.bottlenecks import NetworkPoint
 from pi2_fluid.network.equilibrium import OperatingPoint
 from pi2_fluid.network.network import Node
@@ -91,7 +90,7 @@ def begin_links(scenario: Scenario, initial: object) -> Beginning:
         queues = [float(queue) for queue in initial.queue]
         # Of a tail drop it is what part is lost, which follows from its buffer.
         controllers = [
-            0.0 if isinstance(node.aqm, TailDrop) else float(u)
+            0.0 if node.aqm.overflows else float(u)
             for node, u in zip(nodes, initial.controller, strict=True)
         ]
     elif isinstance(initial, Mapping):

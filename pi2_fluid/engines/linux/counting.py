@@ -10,7 +10,6 @@ import numpy as np
 from pi2_fluid import _core
 from pi2_fluid.engines.linux.reader import QUEUED, Log, controller, fates, sojourns
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, to_ns
 from pi2_fluid.results.delays import bins_per_histogram, mean_of
@@ -182,7 +181,7 @@ def _rows(data: _Packets, classes: int, ends: IntArray) -> dict[str, FloatArray]
 
 def _law(log: Log, law: Aqm, kind: str, ends: IntArray) -> dict[str, FloatArray]:
     """Return the law's variable at the end of each bin, and with what it signals then."""
-    if isinstance(law, TailDrop):
+    if law.overflows:
         none = np.zeros((ends.size, 1))
         return {"controller": none, "classic": none, "scalable": none}
     read = np.searchsorted(log.queue["t"] * NS, ends + 1000.0) - 1
@@ -292,7 +291,7 @@ def _totals(
     def of(which: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.bincount(data.owner[which], minlength=classes).astype(np.int64)
 
-    step = float(getattr(scenario.aqm, "step", np.inf)) * NS
+    step = float(scenario.aqm.marking_step) * NS
     stepped = data.marked & (data.band == 1) & (data.went - data.came > step)
     last = {int(row["flow"]): row for row in log.flows}
 

@@ -12,31 +12,29 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pi2_fluid.engines.linux.messages import attribute, nest
-from pi2_fluid.engines.linux.opaque import options_of
+from pi2_fluid.engines.linux.opaque import holds, options_of
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.codel import CoDel
-from pi2_fluid.laws.aqms.dualpi2 import DualPi2
-from pi2_fluid.laws.aqms.pi2 import Pi2
-from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.aqms.pie import Pie
-from pi2_fluid.laws.aqms.qdisc import Qdisc
-from pi2_fluid.laws.aqms.red import Red
-from pi2_fluid.laws.aqms.taildrop import TailDrop
+from pi2_fluid.laws.elsewhere import stands_for
 from pi2_fluid.laws.kernel.gains import parts_behind
 from pi2_fluid.laws.kernel.units import COUPLING, DUALPI2_GAIN, MICROSECONDS, PERCENT, unit_of
 from pi2_fluid.laws.packet_limits import require_single
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.laws.senders.congestion import Congestion
-from pi2_fluid.laws.senders.cubic import Cubic
-from pi2_fluid.laws.senders.dctcp import Dctcp
-from pi2_fluid.laws.senders.prague import Prague
-from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.network.link import Link
 from pi2_fluid.tc.kernel import timer_period
+
+if TYPE_CHECKING:
+    from pi2_fluid.laws.aqms.codel import CoDel
+    from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+    from pi2_fluid.laws.aqms.pi2 import Pi2
+    from pi2_fluid.laws.aqms.pi_family import PiFamily
+    from pi2_fluid.laws.aqms.pie import Pie
+    from pi2_fluid.laws.aqms.qdisc import Qdisc
+    from pi2_fluid.laws.aqms.red import Red
+    from pi2_fluid.laws.aqms.taildrop import TailDrop
 
 __all__ = ["HZ", "Told", "congestion_of", "qdisc_of"]
 
@@ -61,6 +59,10 @@ class Told(NamedTuple):
     """Its TCA_OPTIONS, with their header."""
     not_modelled: tuple[str, ...] = ()
     """Fields of the law that ask for what Linux does otherwise."""
+    holds_buffer: bool = True
+    """Whether it holds as many packets as the link's buffer."""
+    marks_anyway: bool = False
+    """Whether it marks what can be marked, where the law drops."""
 
 
 def qdisc_of(law: Aqm, link: Link) -> Told:
@@ -82,17 +84,12 @@ def qdisc_of(law: Aqm, link: Link) -> Told:
 
     Examples
     --------
+    >>> from pi2_fluid.laws.aqms.taildrop import TailDrop
     >>> queue = qdisc_of(TailDrop(), Link("10Mbit/s", buffer=100))
     >>> queue.kind, queue.options.hex()
     ('pfifo', '0800020064000000')
     """
-    make = _QUEUES.get(type(law))
-    if make is None:
-        raise UnsupportedError(
-            f"{type(law).__name__} has no qdisc in Linux: give one of"
-            f" {', '.join(known.__name__ for known in _QUEUES)}, or use another engine, e.g."
-            " Packets()."
-        )
+    make = stands_for(law, _QUEUES, "qdisc in Linux")
     require_single(law)
     return make(law, link)
 
@@ -108,22 +105,11 @@ def congestion_of(sender: Sender) -> str:
 
     Examples
     --------
+    >>> from pi2_fluid.laws.senders.cubic import Cubic
     >>> congestion_of(Cubic())
     'cubic'
     """
-    if type(sender) is Congestion:
-        return sender.control
-    fixed = _SENDERS.get(type(sender))
-    if fixed is None:
-        raise UnsupportedError(
-            f"{type(sender).__name__} has no congestion control in Linux: give one of"
-            f" {', '.join(known.__name__ for known in _SENDERS)} or Cbr, or use another engine,"
-            " e.g. Packets()."
-        )
-    name, fields = fixed
-    for field, value in fields.items():
-        _require_fixed(sender, field, value)
-    return name
+    return stands_for(sender, _SENDERS, "congestion control in Linux", also=" or Cbr")(sender)
 
 
 # The queues
@@ -207,7 +193,8 @@ def _pi2(law: Pi2, link: Link) -> Told:
         attribute(11, b"\x01"),
     )
     first = float(law.update_interval)
-    return Told("dualpi2", nest(_OPTIONS, *options), _otherwise(law, first_update=first))
+    told = Told("dualpi2", nest(_OPTIONS, *options), _otherwise(law, first_update=first))
+    return told._replace(marks_anyway=not law.ecn)
 
 
 def _dual_controller(law: DualPi2 | Pi2, link: Link) -> tuple[bytes, ...]:
@@ -272,7 +259,8 @@ def _taildrop(law: TailDrop, link: Link) -> Told:
 
 def _own(law: Qdisc, link: Link) -> Told:
     """One of the kernel's own."""
-    return Told(law.name, options_of(law, link))
+    filled = holds(law, link) == int(link.buffer)
+    return Told(law.name, options_of(law, link), holds_buffer=filled)
 
 
 # What the kernel counts in
@@ -303,6 +291,17 @@ def _microseconds(law: Aqm, field: str) -> int:
             ' 4.29 s, which the kernel is told: give one, such as "15ms".'
         )
     return round(exact)
+
+
+def _fixed(name: str, **fields: object) -> Callable[[Sender], str]:
+    """Return what names a congestion control, of a sender with these numbers."""
+
+    def control(sender: Sender) -> str:
+        for field, value in fields.items():
+            _require_fixed(sender, field, value)
+        return name
+
+    return control
 
 
 def _require_fixed(law: Aqm | Sender, field: str, *known: object) -> None:
@@ -341,18 +340,19 @@ _RED: Final[dict[str, object]] = {
     "idle_decay": False,
     "spacing": "uniform",
 }
-_QUEUES: Final[dict[type[Aqm], Callable[[Any, Link], Told]]] = {
-    Pie: _pie,
-    Pi2: _pi2,
-    DualPi2: _dualpi2,
-    Red: _red,
-    CoDel: _codel,
-    TailDrop: _taildrop,
-    Qdisc: _own,
+_QUEUES: Final[dict[str, Callable[[Any, Link], Told]]] = {
+    "pie": _pie,
+    "pi2": _pi2,
+    "dualpi2": _dualpi2,
+    "red": _red,
+    "codel": _codel,
+    "taildrop": _taildrop,
+    "qdisc": _own,
 }
-_SENDERS: Final[dict[type[Sender], tuple[str, dict[str, object]]]] = {
-    Reno: ("reno", {"decrease": 0.5, "growth": "per_segment"}),
-    Cubic: ("cubic", {"variant": "linux", "c": 0.4, "decrease": 0.3, "hystart": True}),
-    Prague: ("prague", {"gain": 1 / 16, "target_rtt": 0.025}),  # in the tree of the L4S team
-    Dctcp: ("dctcp", {"gain": 1 / 16, "variant": "linux"}),
+_SENDERS: Final[dict[str, Callable[[Any], str]]] = {
+    "reno": _fixed("reno", decrease=0.5, growth="per_segment"),
+    "cubic": _fixed("cubic", variant="linux", c=0.4, decrease=0.3, hystart=True),
+    "prague": _fixed("prague", gain=1 / 16, target_rtt=0.025),  # in the tree of the L4S team
+    "dctcp": _fixed("dctcp", gain=1 / 16, variant="linux"),
+    "congestion": lambda sender: sender.control,
 }

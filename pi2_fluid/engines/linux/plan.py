@@ -44,11 +44,7 @@ from pi2_fluid.engines.linux.messages import (
     mark_as_l4s,
     set_htb_class,
 )
-from pi2_fluid.engines.linux.opaque import holds
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
-from pi2_fluid.laws.aqms.pi2 import Pi2
-from pi2_fluid.laws.aqms.qdisc import Qdisc
-from pi2_fluid.laws.senders.cbr import Cbr
 from pi2_fluid.network.flows import refuse_finite
 from pi2_fluid.network.outstanding import socket_bytes
 from pi2_fluid.network.scenario import Scenario
@@ -152,9 +148,9 @@ def not_modelled(scenario: Scenario) -> list[str]:
     """Return what of a scenario Linux does otherwise, or cannot feel."""
     found = ["link.ack_jitter"] if scenario.link.ack_jitter > 0.0 else []
     law, link = scenario.aqm, scenario.link
-    if isinstance(law, Qdisc) and holds(law, link) != int(link.buffer):
-        found.append("link.buffer")
-    found += [f"aqm.{name}" for name in qdisc_of(law, link).not_modelled]
+    queue = qdisc_of(law, link)
+    found += [] if queue.holds_buffer else ["link.buffer"]
+    found += [f"aqm.{name}" for name in queue.not_modelled]
     for flow in scenario.flows:
         found += ["flows.sender.thinned"] if flow.sender.constant_rate is not None else []
     return list(dict.fromkeys(found))
@@ -289,12 +285,14 @@ def _require_network(scenario: Scenario) -> None:
     _whole(link.packet_size, "Link packet_size", *_PACKET)
     _whole(link.buffer, "Link buffer", 1, _MOST_BUFFER)
     _require_rate(link.capacity, "Link capacity")
-    law = scenario.aqm
+    queue = qdisc_of(scenario.aqm, link)
     for index, flow in enumerate(scenario.flows):
-        if isinstance(law, Pi2) and not law.ecn and flow.ecn_capable:
+        if queue.marks_anyway and flow.ecn_capable:
+            name = type(scenario.aqm).__name__
             raise UnsupportedError(
-                f"Pi2 ecn = False drops what {_place(scenario, index)} could be told by marks, and"
-                " Linux's dualpi2 always marks: give Pi2 ecn = True, or flows without ecn."
+                f"{name} ecn = False drops what {_place(scenario, index)} could be told by marks,"
+                f" and Linux's {queue.kind} always marks: give {name} ecn = True, or flows without"
+                " ecn."
             )
 
 
@@ -321,7 +319,7 @@ def _require_times(scenario: Scenario) -> None:
 def _require_flows(scenario: Scenario, index: int) -> None:
     flow, place = scenario.flows[index], _place(scenario, index)
     _whole(flow.count, f"{place} count", 1, _MOST_FLOWS)
-    if isinstance(flow.sender, Cbr):
+    if flow.sender.constant_rate is not None:
         if flow.ecn:
             raise UnsupportedError(
                 f"{place} ecn = True is not for {type(flow.sender).__name__}, whose datagrams the"

@@ -7,23 +7,29 @@ otherwise is refused where it decides what the law does, and listed as not model
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.codel import CoDel
-from pi2_fluid.laws.aqms.pie import Pie
-from pi2_fluid.laws.aqms.red import Red
-from pi2_fluid.laws.aqms.taildrop import TailDrop
+from pi2_fluid.laws.elsewhere import stands_for
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.packet_limits import require_single
+from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.laws.senders.cubic import Cubic
-from pi2_fluid.laws.senders.dctcp import Dctcp
-from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.network.link import Link
+from pi2_fluid.records.record import require_scalars
 
-__all__ = ["Described", "congestion_of", "pie_gains", "queue_disc_of"]
+if TYPE_CHECKING:
+    from pi2_fluid.laws.aqms.codel import CoDel
+    from pi2_fluid.laws.aqms.pi_family import PiFamily
+    from pi2_fluid.laws.aqms.pie import Pie
+    from pi2_fluid.laws.aqms.red import Red
+    from pi2_fluid.laws.aqms.taildrop import TailDrop
+    from pi2_fluid.laws.senders.cubic import Cubic
+    from pi2_fluid.laws.senders.dctcp import Dctcp
+    from pi2_fluid.laws.senders.reno import Reno
+
+__all__ = ["Described", "congestion_of", "ns3_attributes", "queue_disc_of"]
 
 _TABLE: Final = "rfc8033"
 _DECAY: Final = 0.98  # of an idle PIE
@@ -66,17 +72,12 @@ def queue_disc_of(law: Aqm, link: Link) -> Described:
 
     Examples
     --------
+    >>> from pi2_fluid.laws.aqms.taildrop import TailDrop
     >>> queue_disc_of(TailDrop(), Link("10Mbit/s", buffer=100))[:2]
     ('FifoQueueDisc', {'MaxSize': '100p'})
     """
     require_equations(law)
-    make = _QUEUES.get(type(law))
-    if make is None:
-        raise UnsupportedError(
-            f"{type(law).__name__} has no queue disc in ns-3: give one of"
-            f" {', '.join(known.__name__ for known in _QUEUES)}, or use another engine, e.g."
-            " Packets()."
-        )
+    make = stands_for(law, _QUEUES, "queue disc in ns-3")
     require_single(law)
     made = make(law, link)
     return made._replace(attributes={"MaxSize": f"{int(link.buffer)}p"} | made.attributes)
@@ -93,28 +94,44 @@ def congestion_of(sender: Sender) -> Described:
 
     Examples
     --------
+    >>> from pi2_fluid.laws.senders.cubic import Cubic
     >>> congestion_of(Cubic(c=0.5))[:2]
     ('TcpCubic', {'C': '0.5', 'Beta': '0.7', 'HyStart': 'true'})
     """
     require_equations(sender)
-    make = _SENDERS.get(type(sender))
-    if make is None:
-        raise UnsupportedError(
-            f"{type(sender).__name__} has no congestion control in ns-3: give one of"
-            f" {', '.join(known.__name__ for known in _SENDERS)} or Cbr, or use another engine,"
-            " e.g. Packets()."
-        )
-    return make(sender)
+    return stands_for(sender, _SENDERS, "congestion control in ns-3", also=" or Cbr")(sender)
 
 
-def pie_gains(law: Pie) -> dict[str, str]:
-    """Return the gains, the target and the update interval of PIE as attributes.
+def ns3_attributes(aqm: PiFamily) -> dict[str, str]:
+    """Return the attributes of ns-3's PieQueueDisc, and of FqPieQueueDisc, as text.
 
     Raises
     ------
     UnsupportedError
-        Unless the table is that of RFC 8033, by which ns-3 scales its gains.
+        For any other queue than PIE with the table of RFC 8033.
+
+    Notes
+    -----
+    Source: ns-3, src/traffic-control/model/pie-queue-disc.cc.
+
+    Examples
+    --------
+    >>> from pi2_fluid.laws.presets import linux_pie
+    >>> ns3_attributes(linux_pie())["Tupdate"]
+    '15ms'
     """
+    tell = _GAINS.get(str(kind_of(aqm)))
+    if tell is None:
+        raise UnsupportedError(
+            f"ns-3 has no {type(aqm).__name__}, neither PI2 nor DualPI2: give a design of"
+            ' aqm="pie".'
+        )
+    require_scalars(aqm)
+    return tell(aqm)
+
+
+def _pie_gains(law: Pie) -> dict[str, str]:
+    """Return the gains, the target and the update interval of PIE, by the table of RFC 8033."""
     if law.gain_table != _TABLE:
         raise UnsupportedError(
             f'Pie table = "{law.gain_table}" is not what ns-3 scales its gains by: give table ='
@@ -153,7 +170,7 @@ def _pie(law: Pie, link: Link) -> Described:
     }
     return Described(
         "PieQueueDisc",
-        pie_gains(law)
+        _pie_gains(law)
         | {
             "MaxBurstAllowance": _time(numbers["allowance"]),
             "UseCapDropAdjustment": _truth(law.caps),
@@ -285,14 +302,16 @@ def _time(seconds: Any) -> str:
     return f"{ns}ns"
 
 
-_QUEUES: Final[dict[type[Aqm], Callable[[Any, Link], Described]]] = {
-    Pie: _pie,
-    Red: _red,
-    CoDel: _codel,
-    TailDrop: _taildrop,
+_QUEUES: Final[dict[str, Callable[[Any, Link], Described]]] = {
+    "pie": _pie,
+    "red": _red,
+    "codel": _codel,
+    "taildrop": _taildrop,
 }
-_SENDERS: Final[dict[type[Sender], Callable[[Any], Described]]] = {
-    Reno: _reno,
-    Cubic: _cubic,
-    Dctcp: _dctcp,
+_SENDERS: Final[dict[str, Callable[[Any], Described]]] = {
+    "reno": _reno,
+    "cubic": _cubic,
+    "dctcp": _dctcp,
 }
+#: What has gains that ns-3 can be told without a scenario.
+_GAINS: Final[dict[str, Callable[[Any], dict[str, str]]]] = {"pie": _pie_gains}

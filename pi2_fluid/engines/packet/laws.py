@@ -13,7 +13,7 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.link import Link, with_buffer
 from pi2_fluid.records.record import declares
 
-__all__ = ["congestion_of", "discipline_of", "require_kind"]
+__all__ = ["congestion_of", "discipline_of", "require_discipline"]
 
 
 def discipline_of(law: Aqm, link: Link) -> tuple[str, dict[str, float]]:
@@ -79,11 +79,12 @@ def congestion_of(sender: Sender) -> tuple[str, dict[str, float]]:
     return name, _floats(sender.packet_parameters())
 
 
-def require_kind(law: object, kind: type[Aqm], link: object) -> None:
-    """Refuse a law of another kind, and a link that is none."""
-    if not isinstance(law, kind):
+def require_discipline(law: object, name: str, link: object) -> None:
+    """Refuse a law that another queue discipline runs, and a link that is none."""
+    if not isinstance(law, Aqm) or law.discipline != name:
+        runs = next(each.__name__ for each in map(aqm_class, AQMS) if each.discipline == name)
         raise QuantityError(
-            f"law = {show_value(law)} is no {kind.__name__}, which is what is replayed: give one."
+            f"law = {show_value(law)} is no {runs}, which is what is replayed: give one."
         )
     if not isinstance(link, Link):
         raise QuantityError(

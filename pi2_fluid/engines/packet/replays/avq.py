@@ -9,7 +9,7 @@ import xarray as xr
 
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.columns import read_numbers, read_row
-from pi2_fluid.engines.packet.laws import discipline_of, require_kind
+from pi2_fluid.engines.packet.laws import discipline_of, require_discipline
 from pi2_fluid.engines.packet.replays.result import replay_dataset
 from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.aqms.avq import Avq
@@ -71,7 +71,7 @@ def replay_avq(
     array([False,  True, False])
     """
     law = Avq() if law is None else law
-    require_kind(law, Avq, link)
+    require_discipline(law, "avq", link)
     times = np.rint(read_numbers(time, "time", "time", _LATEST) * NS).astype(np.int64)
     if np.any(np.diff(times) < 0):
         raise DomainError("time falls from one packet to the next: give the packets in order.")

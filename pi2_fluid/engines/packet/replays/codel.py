@@ -10,7 +10,7 @@ import xarray as xr
 
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.columns import read_row
-from pi2_fluid.engines.packet.laws import discipline_of, require_kind
+from pi2_fluid.engines.packet.laws import discipline_of, require_discipline
 from pi2_fluid.engines.packet.replays.events import ETHERNET, EventLog, event_columns, run_events
 from pi2_fluid.engines.packet.replays.result import replay_dataset
 from pi2_fluid.errors import DomainError, show_value
@@ -67,7 +67,7 @@ def replay_codel(
     array([   0, 1999])
     """
     law = CoDel(arithmetic="fixed") if law is None else law
-    require_kind(law, CoDel, link)
+    require_discipline(law, "codel", link)
     found = run_events(discipline_of(law, link), link, EventLog(t_us, op, bytes, ecn))
     own = {
         "sojourn_us": (found["own3"] // 1000, "us", "time in the queue of the last packet taken"),

@@ -17,7 +17,6 @@ from pi2_fluid.engines.packet.replays.result import replay_dataset
 from pi2_fluid.engines.packet.replays.variants import law_of
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.network.link import Link
 from pi2_fluid.results import Column
 
@@ -39,6 +38,8 @@ class _Start(NamedTuple):
     delay: int
 
 
+#: Queue disciplines whose controllers have a burst allowance.
+_ALLOWING: Final = ("pie",)
 #: The controllers know nothing of it.
 _LINK: Final = Link("10Mbit/s")
 
@@ -129,7 +130,7 @@ def replay(
     }
     if extra == "overload":
         variables[extra] = Column(("step",), last, "1", "1 while packets are dropped, not marked")
-    elif isinstance(law, Pie):
+    elif law.discipline in _ALLOWING:
         variables[extra] = Column(("step",), last, "s", "burst allowance that is left")
     return replay_dataset(variables, law)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import xarray as xr
@@ -23,12 +24,13 @@ from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.coupled import CoupledPi2
 from pi2_fluid.laws.aqms.pi_family import controller_parameters
-from pi2_fluid.laws.aqms.pie import Pie, pie_parameters
+from pi2_fluid.laws.aqms.pie import pie_parameters
 from pi2_fluid.results import Column
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from pi2_fluid.laws.aqms.pie import Pie
     from pi2_fluid.values import FloatArray, Quantity
 
 __all__ = ["replay_drop"]
@@ -100,19 +102,14 @@ def replay_drop(
     array([0, 1, 0], dtype=uint64)
     """
     law = law_of(variant, _decisive())
-    if isinstance(law, Pie):
-        _refuse(law, rnd2=rnd2, ecn=ecn)
-        above = float(law.target) + 1e-6 if queue_delay is None else queue_delay
-        waiting = _BACKLOG if backlog is None else backlog
-        left = 0.0 if burst is None else burst
-        return _pie_drop(law, p, rnd, (above, left, waiting), accu_prob)
-    if isinstance(law, CoupledPi2):
-        _refuse(law, queue_delay=queue_delay, backlog=backlog, burst=burst, accu_prob=accu_prob)
-        return _coupled_drop(law, p, rnd, 0 if rnd2 is None else rnd2, 0 if ecn is None else ecn)
-    raise UnsupportedError(
-        f"{type(law).__name__} decides about packets in no way that can be replayed: give a Pie or"
-        ' a CoupledPi2, or one of "linux6.18", "linux4.14", "pi2-2016".'
-    )
+    decide = _DECIDING.get(law.discipline)
+    if decide is None:
+        raise UnsupportedError(
+            f"{type(law).__name__} decides about packets in no way that can be replayed: give a Pie"
+            ' or a CoupledPi2, or one of "linux6.18", "linux4.14", "pi2-2016".'
+        )
+    of_pie = {"queue_delay": queue_delay, "backlog": backlog, "burst": burst}
+    return decide(law, p, rnd, of_pie | {"accu_prob": accu_prob, "rnd2": rnd2, "ecn": ecn})
 
 
 @cache
@@ -120,6 +117,23 @@ def _decisive() -> dict[str, Aqm]:
     known = variants()
     coupled = CoupledPi2(variant="pi2-2016", ecn=True, arithmetic="fixed")
     return {name: known[name] for name in ("linux6.18", "linux4.14")} | {"pi2-2016": coupled}
+
+
+def _by_pie(law: Pie, p: Quantity, rnd: ArrayLike, given: Mapping[str, Any]) -> xr.Dataset:
+    _refuse(law, rnd2=given["rnd2"], ecn=given["ecn"])
+    usual = {"queue_delay": float(law.target) + 1e-6, "burst": 0.0, "backlog": _BACKLOG}
+    delay, left, waiting = (
+        value if given[name] is None else given[name] for name, value in usual.items()
+    )
+    return _pie_drop(law, p, rnd, (delay, left, waiting), given["accu_prob"])
+
+
+def _by_coupling(
+    law: CoupledPi2, p: Quantity, rnd: ArrayLike, given: Mapping[str, Any]
+) -> xr.Dataset:
+    _refuse(law, **{name: given[name] for name in ("queue_delay", "backlog", "burst", "accu_prob")})
+    rnd2, ecn = (0 if given[name] is None else given[name] for name in ("rnd2", "ecn"))
+    return _coupled_drop(law, p, rnd, rnd2, ecn)
 
 
 def _refuse(law: Aqm, **given: object) -> None:
@@ -201,3 +215,7 @@ def _coupled_drop(
         "ce_set": Column(("i",), mark, "1", "1 if the packet is marked here"),
     }
     return replay_dataset(variables, law)
+
+
+#: How packets are decided about, by the queue discipline that does.
+_DECIDING: Final[dict[str, Callable[..., xr.Dataset]]] = {"pie": _by_pie, "coupled": _by_coupling}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import xarray as xr
@@ -14,7 +14,7 @@ from pi2_fluid.engines.packet.replays.result import replay_dataset
 from pi2_fluid.engines.packet.replays.variants import law_of, variants
 from pi2_fluid.errors import QuantityError, UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.pie import Pie, pie_parameters
+from pi2_fluid.laws.aqms.pie import pie_parameters
 from pi2_fluid.results import Column
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["replay_rate"]
 
+#: Queue disciplines that measure the rate at which packets leave.
+_MEASURING: Final = ("pie",)
 #: Bits that the clock (ns) and sizes (bytes) may have.
 _CLOCK_BITS, _SIZE_BITS = 62, 40
 
@@ -78,7 +80,7 @@ def replay_rate(
     """
     known = {name: variants()[name] for name in ("linux6.18", "linux4.14")}
     law = law_of(variant, known)
-    if not isinstance(law, Pie):
+    if law.discipline not in _MEASURING:
         raise UnsupportedError(
             f"{type(law).__name__} measures no rate: give a Pie, or one of"
             f" {', '.join(map(repr, known))}."

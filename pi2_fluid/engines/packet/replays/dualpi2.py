@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from pi2_fluid.engines.packet.columns import FULL
-from pi2_fluid.engines.packet.laws import discipline_of, require_kind
+from pi2_fluid.engines.packet.laws import discipline_of, require_discipline
 from pi2_fluid.engines.packet.replays.events import ETHERNET, EventLog, event_columns, run_events
 from pi2_fluid.engines.packet.replays.result import replay_dataset
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
@@ -78,7 +78,7 @@ def replay_dualpi2(
     array([1, 3])
     """
     law = DualPi2(arithmetic="fixed") if law is None else law
-    require_kind(law, DualPi2, link)
+    require_discipline(law, "dualpi2", link)
     held = None
     if p_base is not None:
         held = int(validate_number(p_base, "number", "p_base", high=1.0, closed=True) * FULL)

@@ -9,7 +9,7 @@ import xarray as xr
 
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.columns import LATEST, MOST_BYTES, read_rolls, read_row
-from pi2_fluid.engines.packet.laws import discipline_of, require_kind
+from pi2_fluid.engines.packet.laws import discipline_of, require_discipline
 from pi2_fluid.engines.packet.replays.result import replay_dataset
 from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.laws.aqms.red import Red
@@ -75,7 +75,7 @@ def replay_red(
     >>> replay_red(law=law, backlog_bytes=[2276, 3691], rnd=[0, 0]).avg_bytes.values.round(3)
     array([ 4.445, 11.646])
     """
-    require_kind(law, Red, link)
+    require_discipline(law, "red", link)
     backlog = read_row(backlog_bytes, "backlog_bytes", 0, MOST_BYTES)
     size = len(backlog)
     draws = read_rolls(rnd, "rnd", size)
@@ -127,7 +127,7 @@ def replay_red_adaptation(*, law: Red, avg_bytes: ArrayLike, link: Link = _LINK)
     >>> replay_red_adaptation(law=law, avg_bytes=[50e3, 30e3]).max_p.values
     array([0.11 , 0.099])
     """
-    require_kind(law, Red, link)
+    require_discipline(law, "red", link)
     if not law.adaptive:
         raise DomainError(
             "Red adaptive = False leaves max_p as it is: give a law with adaptive = True."

@@ -11,7 +11,7 @@ import xarray as xr
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.columns import read_row
 from pi2_fluid.engines.packet.compiled import ECT0
-from pi2_fluid.engines.packet.laws import discipline_of, require_kind
+from pi2_fluid.engines.packet.laws import discipline_of, require_discipline
 from pi2_fluid.engines.packet.replays.result import replay_dataset
 from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.aqms.rem import Rem
@@ -65,7 +65,7 @@ def replay_rem(
     array([0.0385, 0.0401])
     """
     law = Rem() if law is None else law
-    require_kind(law, Rem, link)
+    require_discipline(law, "rem", link)
     come = read_row(arrivals, "arrivals", 0, _MOST)
     left = read_row(backlog, "backlog", 0, _MOST, len(come))
     before = np.concatenate([[0], left])[:-1]

@@ -10,8 +10,8 @@ from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.aqms.pi2 import Pi2
-from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.laws.packet_limits import require_single
 
 __all__ = ["law_of", "variants"]
@@ -69,7 +69,7 @@ def variants() -> dict[str, Aqm]:
 def law_of(variant: object, known: Mapping[str, Aqm] | None = None) -> Any:
     """Return the queue that a name out of `known`, or of `variants`, stands for; or the queue."""
     known = _variants() if known is None else known
-    if isinstance(variant, PiFamily):
+    if has_gains(variant):
         require_single(variant)
         return variant
     if isinstance(variant, Aqm):
