@@ -56,6 +56,9 @@ CORNERS = {
     "not_reproduced": "not reproduced",
     "nothing": "nothing stated",
 }
+#: How many choices there are before the last of so many, in words.
+_NUMBERS = {2: "one", 3: "two", 4: "three", 5: "four", 6: "five", 7: "six"}
+
 INTRO = """\
 # Gallery
 
@@ -249,16 +252,23 @@ def told_first() -> dict[str, tuple[str, tuple[str, ...]]]:
 
 def choices_of(name: str) -> list[str]:
     """Return the decisions about a figure as its page says them, each in full on one page."""
-    own, elsewhere = [], []
+    alone: list[str] = []
+    elsewhere: list[str] = []
+    shared: dict[tuple[str, ...], list[str]] = {}
     for choice in recipe_of(name).decisions:
         first, others = told_first().get(choice, ("", ()))
         if name in others:
             elsewhere.append(f"[{short_title(first)}]({file_name(first)}.md)")
         elif name == first:
-            numbers = [other.partition(":")[2] for other in others]
-            own.append(f"{choice} (Also for {enumerate_figures(numbers)}.)")
+            shared.setdefault(others, []).append(choice)
         else:
-            own.append(choice)
+            alone.append(choice)
+    own = alone
+    for others, choices in shared.items():
+        figures = enumerate_figures([other.partition(":")[2] for other in others])
+        own += choices[:-1]
+        before = f", like the {_NUMBERS[len(choices)]} before" if choices[1:] else ""
+        own.append(f"{choices[-1]} (Also for {figures}{before}.)")
     if elsewhere:
         pages = list(dict.fromkeys(elsewhere))
         there = "their pages" if pages[1:] else "its page"
@@ -273,11 +283,11 @@ def enumerate_figures(numbers: Sequence[str]) -> str:
 
 
 def made_with(name: str, record: Record) -> list[str]:
-    """Return command, seeds, seconds, files, and what can be set."""
+    """Return command, seeds, files, and what can be set."""
     recipe = recipe_of(name)
-    runs = "" if record.seeds == 1 else f"{record.seeds} seeds, "
+    runs = "" if record.seeds == 1 else f"; {record.seeds} seeds"
     lines = ["```sh", f"pi2-fluid figure {name}", "```", ""]
-    lines += [f"From: {recipe.kind}; {runs}{record.seconds:.1f} s on two cores."]
+    lines += [f"From: {recipe.kind}{runs}."]
     numbers = [file for file in record.files if file.endswith(".csv")]
     if numbers:
         lines += ["", "Numbers: " + ", ".join(f"[{file}]({file})" for file in numbers) + "."]

@@ -77,20 +77,28 @@ def usage(name: str, command: Any) -> str:
     return " ".join(words)
 
 
-def blocks(name: str, said: Command, command: Any) -> Iterator[str]:
-    """Yield the blocks of one command."""
+def blocks(name: str, said: Command, command: Any, told: dict[str, str]) -> Iterator[str]:
+    """Yield the blocks of one command, whose entries are `told` by commands before, or now."""
     yield f"### {name}"
     yield plain(command.help or "")
     yield f"```text\n{usage(name, command)}\n```"
     panels: dict[str, list[str]] = {}
+    again: dict[str, list[str]] = {}
     for parameter in command.params:
-        if parameter.name not in COMMON:
-            panel = getattr(parameter, "rich_help_panel", None) or ""
-            panels.setdefault(panel, []).append(described(parameter))
+        if parameter.name in COMMON:
+            continue
+        entry = described(parameter)
+        if (before := told.setdefault(entry, name)) != name:
+            again.setdefault(before, []).append(called(parameter))
+            continue
+        panel = getattr(parameter, "rich_help_panel", None) or ""
+        panels.setdefault(panel, []).append(entry)
     for panel, entries in panels.items():
         if panel:
             yield f"**{panel}**"
         yield "\n".join(entries)
+    for before, entries in again.items():
+        yield f"As [{before}](#{before.replace(' ', '-')}) has them: {', '.join(entries)}."
     yield "**Examples**\n\n```sh\n" + "\n".join(said.examples) + "\n```"
     if said.file:
         yield f"**A whole file**\n\n```toml\n{said.file}\n```"
@@ -118,9 +126,10 @@ def commands() -> dict[str, list[tuple[str, Command, Any]]]:
 def shell_page() -> str:
     """Return the page of the commands."""
     parts = [SHELL]
+    told: dict[str, str] = {}
     for panel, there in commands().items():
         parts.append(f"## {panel}")
-        parts += [block for one in there for block in blocks(*one)]
+        parts += [block for one in there for block in blocks(*one, told)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -324,10 +324,9 @@ RECIPE: Final = Recipe(
             " are short, and others are cut off at 15 s."
         ),
         (
-            "The kernel's runs are stored; the lines are computed. `tools/measure_gains.py`"
-            " measures the kernel again, in twenty minutes of CPU time. Its receivers had buffers"
-            " of 4 MB at first. With Linux's own, which guests have now, 8 to 12 seeds of each"
-            " cell differ by chance alone: that root mean square is 0.8 to 1.3 by measure."
+            "The kernel's runs are stored, of receivers with buffers of 4 MB; with Linux's own"
+            " they differ by chance alone. `tools/measure_gains.py` measures the kernel again, in"
+            " twenty minutes of CPU time."
         ),
     ),
 )

@@ -327,8 +327,8 @@ RECIPE: Final = Recipe(
         (
             "Under every queue the same seed has the same random numbers. For each seed the"
             " logarithms of ratios and the differences of rate are averaged over the six sets of"
-            " traffic. The intervals, by Student's t, are of this average over seeds. They say"
-            " nothing about other traffic; the file of cells has the numbers of each set."
+            " traffic. The intervals, by Student's t, are of this average over seeds. The file of"
+            " cells has the numbers of each set."
         ),
         (
             "W is the window of long flows alone: capacity times mean round-trip time, with the"

@@ -70,7 +70,7 @@ RECIPE: Final = Recipe(
     ),
     why={
         **dict.fromkeys(("a_pie_5ms", "b_pie_20ms"), _OPEN),
-        "twice": f"The worse of 5 and 20 ms. {_OPEN}",
+        "twice": "The worse of 5 and 20 ms: open, as the shares below once the reference.",
         "codel_100ms": "UDP does not answer drops: a fifth of it, 250 packets/s, must go. CoDel's"
         " law, interval/sqrt(n), gets there some 5 s after its queue began to stand.",
         "": "UDP alone exceeds the link, which is never idle. The numbers of tc are 1 to 2 %"
