@@ -1,6 +1,6 @@
 # Written by tools/write_stub.py from the binding.
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -28,6 +28,84 @@ def margins(
     w_pc: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     simd: str | None = None,
 ) -> None: ...
+
+class Tape:
+    def __init__(
+        self,
+        inputs: int,
+        parameters: int,
+        constants: Sequence[float],
+        rows: Sequence[Sequence[int]],
+        outputs: Sequence[int],
+        sides: int,
+    ) -> None: ...
+    def run(
+        self,
+        inputs: Sequence[float],
+        parameters: Sequence[float],
+        sides: Sequence[int] | None = None,
+    ) -> list[float]: ...
+
+class SenderLaw:
+    @overload
+    def __init__(self, name: str, parameters: Mapping[str, float]) -> None: ...
+    @overload
+    def __init__(
+        self, name: str, tapes: dict[str, Tape], numbers: Sequence[float], states: int
+    ) -> None: ...
+    @property
+    def has_ack_clock(self) -> bool: ...
+    def initial(self, window: float) -> list[float]: ...
+    def rate(
+        self,
+        x: Sequence[float],
+        x_delayed: Sequence[float],
+        signal_delayed: float,
+        rtt: float,
+        rtt_delayed: float,
+    ) -> list[float]: ...
+    def acked(
+        self, x: Sequence[float], acks: float, marks: float, rtt: float
+    ) -> tuple[list[float], float]: ...
+    def sending_rate(self, x: Sequence[float], rtt: float) -> float: ...
+    def sending_rate_under(
+        self, x: Sequence[float], signal_delayed: float, rtt: float
+    ) -> float: ...
+    def leave_slow_start(self, x: Sequence[float]) -> list[float]: ...
+    def switches(self, x: Sequence[float], signal: float, rtt: float) -> list[float]: ...
+
+class AqmLaw:
+    @overload
+    def __init__(self, name: str, parameters: Mapping[str, float]) -> None: ...
+    @overload
+    def __init__(
+        self, name: str, tapes: dict[str, Tape], numbers: Sequence[float], bands: int, flows: bool
+    ) -> None: ...
+    def initial(self) -> list[float]: ...
+    def update(
+        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]], dt: float
+    ) -> list[float]: ...
+    def flow(
+        self,
+        state: Sequence[float],
+        seen: Mapping[str, float | tuple[float, float]],
+        d_queue_delay: float,
+    ) -> list[float]: ...
+    def drift(
+        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]]
+    ) -> list[float]: ...
+    def saturate(self, state: Sequence[float]) -> list[float]: ...
+    def controller(self, state: Sequence[float]) -> float: ...
+    def encode(self, u: float) -> tuple[float, float]: ...
+    def signals(
+        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]]
+    ) -> tuple[float, float]: ...
+    def switches(
+        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]]
+    ) -> list[float]: ...
+    def serve(
+        self, backlogged: tuple[bool, bool], arrivals: tuple[float, float], capacity: float
+    ) -> tuple[float, float]: ...
 
 class AckPlant:
     def __init__(
@@ -90,8 +168,7 @@ class AcksRun:
         self,
         link: dict[str, float],
         accuracy: dict[str, float],
-        aqm: str,
-        parameters: Mapping[str, float],
+        aqm: AqmLaw,
         queue: dict[str, Any],
         classes: list[dict[str, Any]],
         changes: Sequence[tuple[float, float]],
@@ -121,8 +198,6 @@ class AcksRun:
     def counts(self) -> dict[str, list[float]]: ...
     @property
     def kept(self) -> int: ...
-
-def has_ack_clock(sender: str) -> bool: ...
 
 class AliasSums:
     def __init__(
@@ -262,8 +337,7 @@ class FluidRun:
         link: dict[str, float],
         continuous: bool,
         accuracy: dict[str, float],
-        aqm: str,
-        parameters: Mapping[str, float],
+        aqm: AqmLaw,
         classes: list[dict[str, Any]],
         changes: list[dict[str, Any]],
         beginning: tuple[Sequence[float], Sequence[float]] | None,
@@ -290,55 +364,6 @@ class FluidRun:
     def time(self) -> float: ...
     @property
     def steps(self) -> int: ...
-
-class SenderLaw:
-    def __init__(self, name: str, parameters: Mapping[str, float]) -> None: ...
-    def initial(self, window: float) -> list[float]: ...
-    def rate(
-        self,
-        x: Sequence[float],
-        window_delayed: float,
-        signal_delayed: float,
-        rtt: float,
-        rtt_delayed: float,
-    ) -> list[float]: ...
-    def acked(
-        self, x: Sequence[float], acks: float, marks: float, rtt: float
-    ) -> tuple[list[float], float]: ...
-    def sending_rate(self, x: Sequence[float], rtt: float) -> float: ...
-    def sending_rate_under(
-        self, x: Sequence[float], signal_delayed: float, rtt: float
-    ) -> float: ...
-    def leave_slow_start(self, x: Sequence[float]) -> list[float]: ...
-    def switches(self, x: Sequence[float], signal: float, rtt: float) -> list[float]: ...
-
-class AqmLaw:
-    def __init__(self, name: str, parameters: Mapping[str, float]) -> None: ...
-    def initial(self) -> list[float]: ...
-    def update(
-        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]], dt: float
-    ) -> list[float]: ...
-    def flow(
-        self,
-        state: Sequence[float],
-        seen: Mapping[str, float | tuple[float, float]],
-        d_queue_delay: float,
-    ) -> list[float]: ...
-    def drift(
-        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]]
-    ) -> list[float]: ...
-    def saturate(self, state: Sequence[float]) -> list[float]: ...
-    def controller(self, state: Sequence[float]) -> float: ...
-    def encode(self, u: float) -> tuple[float, float]: ...
-    def signals(
-        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]]
-    ) -> tuple[float, float]: ...
-    def switches(
-        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]]
-    ) -> list[float]: ...
-    def serve(
-        self, backlogged: tuple[bool, bool], arrivals: tuple[float, float], capacity: float
-    ) -> tuple[float, float]: ...
 
 def fluid_lanes_rows() -> dict[str, list[str]]: ...
 def fluid_lanes(

@@ -204,8 +204,8 @@ def test_errors_are_sentences(monkeypatch: Any):
     with pytest.raises(SolverError, match=r"took 101 steps to t = [\d.]+ s and came no further"):
         in_c(case, "sampled", Accuracy(0.01, 0.0, 100))
     packed = compiled.pack(case, "sampled", FIXED)
-    unknown = [one | {"state": [np.nan]} for one in packed[5]]
-    monkeypatch.setattr(compiled, "pack", lambda *_: (*packed[:5], unknown, *packed[6:]))
+    unknown = [one | {"state": [np.nan]} for one in packed[4]]
+    monkeypatch.setattr(compiled, "pack", lambda *_: (*packed[:4], unknown, *packed[5:]))
     with pytest.raises(SolverError, match=r"no longer finite at t = .* give a shorter step"):
         in_c(case, "sampled", FIXED)
 
@@ -220,10 +220,21 @@ def test_a_law_of_ones_own_is_not_taken_for_its_base():
     class MyPi2(Pi2):
         pass
 
-    own_sender = scenario(Pi2(), RENO, avoiding(MyReno(), 1, "50ms"))
-    own_queue = scenario(MyPi2(), RENO)
-    assert compiled.obstacle(own_sender, "sampled") == "MyReno"
-    assert compiled.obstacle(own_queue, "sampled") == "MyPi2"
+    @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+    class Rounded(Reno):
+        def rate(self, x: Any, *past: Any) -> Any:
+            return super().rate(round(x), *past)
+
+    for own in (
+        scenario(Pi2(), RENO, avoiding(MyReno(), 1, "50ms")),
+        scenario(MyPi2(), avoiding(MyReno(), 1, "50ms")),
+    ):
+        assert compiled.obstacle(own, "sampled") == ""
+        assert_same(in_c(own, "sampled", FIXED), python(own, "sampled", FIXED), 1e-10)
+    assert compiled.obstacle(scenario(Pi2(), avoiding(Rounded(), 1, "50ms")), "sampled") == (
+        "Rounded, of which no tape can be made (a law asks for the value of a number that it is to"
+        " compute with, as float() and math do: use + - * / ** and pi2_fluid.ops.),"
+    )
 
 
 def test_what_no_law_can_do_is_an_obstacle():
@@ -248,17 +259,22 @@ def test_bad_arguments_are_refused():
     for place, value, message in [
         (0, {"duration": 1.0}, r"link lacks 'capacity', 'buffer', 'update_interval'\."),
         (2, packed[2] | {"order": 4.0}, r"accuracy knows no 'order'\."),
-        (3, "codel", r"'codel' is not a queue law"),
-        (4, packed[4] | {"k": math.nan}, r"coupled k is not a number\."),
-        (4, {"k": 2.0}, r"coupled lacks 'alpha', 'beta', 'target', 'update_interval', 'limit'\."),
-        (5, [packed[5][0] | {"signal": "loud"}], r"class 0 signal = 'loud' is unknown\."),
-        (5, [packed[5][0] | {"rtt": 1.0}], r"class 0 knows no 'rtt'\."),
-        (5, [], r"classes is empty"),
-        (6, [{"at": 1.0, "capacity": 1.0, "counts": [1.0]}], r"change 0 takes 2 numbers, not 1"),
-        (7, ([], [0.0, 0.0]), r"the queues takes 1 numbers, not 0"),
+        (4, [packed[4][0] | {"signal": "loud"}], r"class 0 signal = 'loud' is unknown\."),
+        (4, [packed[4][0] | {"rtt": 1.0}], r"class 0 knows no 'rtt'\."),
+        (4, [packed[4][0] | {"law": "reno"}], r"class 0 law is no law of the kernel\."),
+        (4, [], r"classes is empty"),
+        (5, [{"at": 1.0, "capacity": 1.0, "counts": [1.0]}], r"change 0 takes 2 numbers, not 1"),
+        (6, ([], [0.0, 0.0]), r"the queues takes 1 numbers, not 0"),
     ]:
         with pytest.raises(ValueError, match=message):
             start(*packed[:place], value, *packed[place + 1 :])
+    with pytest.raises(TypeError):
+        start(*packed[:3], "coupled", *packed[4:])
+    numbers = case.aqm.fluid_parameters()
+    with pytest.raises(ValueError, match=r"coupled k is not a number\."):
+        _core.AqmLaw("coupled", numbers | {"k": math.nan})
+    with pytest.raises(ValueError, match=r"coupled lacks 'alpha', 'beta', 'target', 'update_int"):
+        _core.AqmLaw("coupled", {"k": 2.0})
 
 
 def test_what_a_law_lacks_is_refused_by_the_kernel_too():

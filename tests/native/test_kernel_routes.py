@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from pi2_fluid import _core
+from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 
 # By two methods of others: Runge-Kutta of fixed steps, and a solver that locates its events.
 DATA = Path(__file__).parents[1] / "data"
@@ -61,6 +62,20 @@ def change(at: float, counts: Any, node: int = 0, capacity: float = math.nan) ->
     return {"at": at, "node": node, "capacity": capacity, "counts": list(counts)}
 
 
+def with_laws(items: Any) -> list[dict[str, Any]]:
+    """Nodes or classes with the laws of the kernel that they name, for their parameters."""
+    made = []
+    for item in items:
+        fields = dict(item)
+        numbers = fields.pop("parameters")
+        if "aqm" in fields:
+            fields["aqm"] = _core.AqmLaw(fields["aqm"], numbers)
+        else:
+            fields["law"] = _core.SenderLaw(fields["law"], numbers)
+        made.append(fields)
+    return made
+
+
 def solve(
     nodes: Any,
     classes: Any,
@@ -81,8 +96,8 @@ def solve(
     }
     run = _core.RoutesRun(
         float(times[-1]),
-        list(nodes),
-        list(classes),
+        with_laws(nodes),
+        with_laws(classes),
         list(changes),
         continuous,
         False,
@@ -215,9 +230,11 @@ def on_one_link(capacity: float, classes: Any, changes: Any, *, continuous: bool
         {"duration": 4.0, "capacity": capacity, "buffer": 60.0, "update_interval": 0.032},
         continuous,
         {"step": 4.0, "tolerance": 1e-10, "most_steps": 1e6},
-        "pi2",
-        GAINS,
-        [{k: v for k, v in item.items() if k not in ("nodes", "hops")} for item in classes],
+        _core.AqmLaw("pi2", GAINS),
+        [
+            {k: v for k, v in item.items() if k not in ("nodes", "hops")}
+            for item in with_laws(classes)
+        ],
         [{name: item[name] for name in names} for item in changes],
         None,
         np.zeros(0),
@@ -394,6 +411,6 @@ def test_routes_that_lead_nowhere(what: dict[str, Any], message: str):
 
 
 def test_nodes_are_of_one_band():
-    dual = node(1.0) | {"aqm": "dualpi2"}
+    dual = node(1.0) | {"aqm": "dualpi2", "parameters": DualPi2().fluid_parameters()}
     with pytest.raises(ValueError, match="node 0: dualpi2 has two bands"):
         solve([dual], [flows(1.0, 0.1, [0], [0.0])], [0.0, 1.0])

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from pi2_fluid.engines.fluid.history import Segment
 from pi2_fluid.engines.fluid.plant import Plant
 from pi2_fluid.engines.fluid.state import Heard, Mode, View
+from pi2_fluid.engines.fluid.trace import Trace
 from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, SolverError
 from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.records.record import declares
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
@@ -22,6 +25,7 @@ __all__ = [
     "blame_acked",
     "blame_failure",
     "blame_kink",
+    "named_by_oracle",
     "require_probability",
 ]
 
@@ -42,6 +46,35 @@ def require_probability(aqm: Aqm, t: float, state: Sequence[float], signals: Sig
                 f" t = {t:.6g} s, outside [0, 1], where its controller is at {u:.6g}: keep that"
                 " within bounds in saturate(state), or clip p in encode(u)."
             )
+
+
+def named_by_oracle(
+    run_compiled: Callable[[], Trace], run_python: Callable[[], object], scenario: Scenario
+) -> Trace:
+    """Return what a compiled run gives; where laws of one's own fail in it, Python says which.
+
+    The kernel knows no names of methods: where it ends, or signals what is no probability, the
+    same run in Python raises the error that names the law and its state.
+
+    Parameters
+    ----------
+    run_compiled, run_python : callable
+        The same run by both engines.
+    scenario : Scenario
+        Whose laws they run.
+    """
+    laws = (*(node.aqm for node in scenario.network.nodes), *(f.sender for f in scenario.flows))
+    if all(declares(law, "kernel") is not None for law in laws):
+        return run_compiled()
+    try:
+        trace = run_compiled()
+    except SolverError:
+        run_python()
+        raise
+    signals = trace.p if trace.link_p is None else trace.link_p
+    if signals.min() < -_ROUNDING or signals.max() > 1.0 + _ROUNDING:
+        run_python()
+    return trace
 
 
 def blame_failure(

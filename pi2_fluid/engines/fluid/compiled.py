@@ -14,6 +14,8 @@ from pi2_fluid.engines.fluid.integration import Accuracy
 from pi2_fluid.engines.fluid.trace import Trace
 from pi2_fluid.errors import SolverError
 from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.programs import obstacle_of, queue_program, sender_program
+from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
@@ -26,7 +28,6 @@ __all__ = [
     "FAILURES",
     "explained",
     "fill",
-    "floats",
     "follow",
     "limits_of",
     "obstacle",
@@ -57,7 +58,7 @@ FAILURES: Final = {
 
 def obstacle(scenario: Scenario, update: str) -> str:
     """Return what of a scenario the compiled engine does not know, "" if it knows everything."""
-    if unknown := unknown_law(scenario):
+    if unknown := unknown_law(scenario, continuous=update == "continuous"):
         return unknown
     for aqm in (node.aqm for node in scenario.network.nodes):
         flows = aqm.bands == 1 and type(aqm).flow is not Aqm.flow
@@ -66,13 +67,13 @@ def obstacle(scenario: Scenario, update: str) -> str:
     return ""
 
 
-def unknown_law(scenario: Scenario) -> str:
-    """Return the first law of a scenario that is not in the kernel, "" if all are."""
-    queues = (node.aqm for node in scenario.network.nodes)
+def unknown_law(scenario: Scenario, *, continuous: bool = False) -> str:
+    """Return the first law of a scenario that the kernel cannot run, and why; "" if it can."""
     senders = [flow.sender for flow in scenario.flows]
-    for law in (*queues, *senders):
-        if declares(law, "kernel") is None:
-            return type(law).__name__
+    laws: list[Aqm | Sender] = [*(node.aqm for node in scenario.network.nodes), *senders]
+    for law in laws:
+        if declares(law, "kernel") is None and (why := obstacle_of(law, continuous=continuous)):
+            return why
     for sender in senders:
         if sender.signal is None and sender.constant_rate is None:
             return f"{type(sender).__name__}, a window without signals,"
@@ -196,7 +197,8 @@ def pack(
 ) -> tuple[Any, ...]:
     """Return the arguments of `_core.FluidRun` that describe a run."""
     aqm, bits = scenario.aqm, 8.0 * float(scenario.link.packet_size)
-    law = pack_law(aqm)
+    continuous = update == "continuous"
+    law = pack_law(aqm, continuous=continuous)
     link = {
         "duration": float(scenario.duration),
         "capacity": float(scenario.link.capacity) / bits,
@@ -207,10 +209,9 @@ def pack(
     size = float(scenario.link.packet_size)
     return (
         link,
-        update == "continuous",
+        continuous,
         limits_of(accuracy),
         law["aqm"],
-        law["parameters"],
         [pack_class(flow, aqm, size, x) for flow, x in zip(scenario.flows, states, strict=True)],
         _pack_changes(scenario, bits) if scenario.changes else [],
         (list(beginning.queues), list(beginning.controller)) if beginning else None,
@@ -223,11 +224,10 @@ def limits_of(accuracy: Accuracy) -> dict[str, float]:
     return dict(zip(("step", "tolerance", "most_steps"), map(float, accuracy[:3]), strict=True))
 
 
-def pack_law(aqm: Aqm) -> dict[str, Any]:
-    """Return a queue law by its name in the kernel, what configures it, and how often it acts."""
+def pack_law(aqm: Aqm, *, continuous: bool) -> dict[str, Any]:
+    """Return a queue law, and how often it acts."""
     interval = math.inf if aqm.update_interval is None else float(aqm.update_interval)
-    parameters = floats(aqm.fluid_parameters())
-    return {"aqm": aqm.kernel, "parameters": parameters, "update_interval": interval}
+    return {"aqm": queue_program(aqm, continuous=continuous), "update_interval": interval}
 
 
 def pack_class(
@@ -240,8 +240,7 @@ def pack_class(
         x = begin if isinstance(begin, tuple) else (begin,)
     stop = math.inf if flow.stop is None else float(flow.stop)
     return {
-        "law": sender.kernel,
-        "parameters": floats(sender.fluid_parameters()),
+        "law": sender_program(sender),
         "state": [float(value) for value in x],
         "signal": sender.signal,
         "thinned": bool(sender.thinned and aqm.thins),
@@ -270,8 +269,3 @@ def _pack_changes(scenario: Scenario, bits: float) -> list[dict[str, Any]]:
         }
         for change in scenario.changes
     ]
-
-
-def floats(numbers: dict[str, Any]) -> dict[str, float]:
-    """Return parameters as the kernel takes them."""
-    return {name: float(value) for name, value in numbers.items()}

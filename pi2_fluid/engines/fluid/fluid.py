@@ -17,6 +17,7 @@ from pi2_fluid.engines.fluid.acks.parts import Parts, split_counts
 from pi2_fluid.engines.fluid.acks.refusals import beyond_packets, require_clocked
 from pi2_fluid.engines.fluid.acks.reporting import trace_nodes
 from pi2_fluid.engines.fluid.beginning import begin, begin_links
+from pi2_fluid.engines.fluid.blame import named_by_oracle
 from pi2_fluid.engines.fluid.cohorts import Cohorts, split_starts
 from pi2_fluid.engines.fluid.integration import Accuracy, Run
 from pi2_fluid.engines.fluid.linear import LinearPlant
@@ -213,9 +214,10 @@ class Fluid(Engine):
         task = self._prepare(scenario)
         cohorts, update = task.cohorts, self.update
         if task.compiled:
-            run = run_routes if isinstance(task.plant, RoutesPlant) else compiled.run_compiled
-            trace = run(
-                cohorts.scenario, update, task.accuracy, task.times, cohorts.beginning, progress
+            trace = named_by_oracle(
+                lambda: _run_compiled(task, update, progress),
+                lambda: _run_python(task, update, progress),
+                scenario,
             )
         else:
             trace = _run_python(task, update, progress)
@@ -234,7 +236,11 @@ class Fluid(Engine):
     ) -> xarray.Dataset:
         task = self._prepare_acks(scenario)
         if task.compiled:
-            trace = run_compiled_acks(task.integrator, task.times, progress)
+            trace = named_by_oracle(
+                lambda: run_compiled_acks(task.integrator, task.times, progress),
+                lambda: task.integrator.run(progress),
+                scenario,
+            )
         else:
             task.integrator.run(progress)
             trace = trace_nodes(task.integrator, task.times)
@@ -339,6 +345,14 @@ class Fluid(Engine):
             return Accuracy(float(self.step), 0.0)
         tolerance = _TOLERANCE if self.tolerance is None else self.tolerance
         return Accuracy(float(scenario.duration), float(tolerance))
+
+
+def _run_compiled(
+    task: _Task, update: str, progress: Callable[[float, float], None] | None
+) -> Trace:
+    run = run_routes if isinstance(task.plant, RoutesPlant) else compiled.run_compiled
+    cohorts = task.cohorts
+    return run(cohorts.scenario, update, task.accuracy, task.times, cohorts.beginning, progress)
 
 
 def _run_python(task: _Task, update: str, progress: Callable[[float, float], None] | None) -> Trace:

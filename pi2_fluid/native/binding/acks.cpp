@@ -29,15 +29,17 @@ void require_clocked(const pi2_aqm_law *law, double interval)
         refuse(std::string(law->name) + " does not hold what it signals until the next update.");
 }
 
-pi2_acks_class class_of(nb::handle item, const std::string &what, const pi2_aqm_law *aqm)
+pi2_acks_class class_of(nb::handle item, const std::string &what, const pi2_aqm_law *aqm, Kept &borrowed)
 {
     const Entries e(item, what,
-                    {"law", "parameters", "state", "steady", "signal", "band", "thinned", "slow_start", "spreads",
+                    {"law", "state", "steady", "signal", "band", "thinned", "slow_start", "spreads",
                      "copied", "count", "base_rtt", "round_trip", "start", "stop", "start_jitter", "before",
                      "cutting"});
     pi2_acks_class c = {};
-    const auto name = e.as<std::string>("law");
-    c.law = named(pi2_find_sender(name.c_str()), name, "window law");
+    const SenderLaw &sender = law_of<SenderLaw>(e, "law", borrowed);
+    const std::string name = sender.law->name;
+    c.law = sender.law;
+    c.parameters = sender.parameters;
     c.steady = e.as<bool>("steady");
     if (!c.steady && !c.law->acked)
         refuse(name + " has no form by the clock of acknowledgements.");
@@ -49,7 +51,6 @@ pi2_acks_class class_of(nb::handle item, const std::string &what, const pi2_aqm_
     c.slow_start = e.as<bool>("slow_start");
     c.spreads = e.as<bool>("spreads");
     c.copied = static_cast<int>(e.whole("copied", -1, 1 << 30));
-    read_parameters(c.law, e.as<Parameters>("parameters"), c.parameters);
     copy(e.as<Numbers>("state"), c.x, c.law->states, name + "'s state");
     c.count = e.as<double>("count");
     c.base_rtt = e.as<double>("base_rtt");
@@ -62,11 +63,11 @@ pi2_acks_class class_of(nb::handle item, const std::string &what, const pi2_aqm_
     return c;
 }
 
-std::vector<pi2_acks_class> classes_of(const AllDescribed &items, const pi2_aqm_law *aqm)
+std::vector<pi2_acks_class> classes_of(const AllDescribed &items, const pi2_aqm_law *aqm, Kept &borrowed)
 {
     std::vector<pi2_acks_class> all;
     for (nb::handle item : items)
-        all.push_back(class_of(item, "class " + std::to_string(all.size()), aqm));
+        all.push_back(class_of(item, "class " + std::to_string(all.size()), aqm, borrowed));
     require(!all.empty(), "classes is empty.");
     for (const pi2_acks_class &c : all)
         if (c.copied >= 0 && (static_cast<std::size_t>(c.copied) >= all.size() || c.steady || all[c.copied].steady))
@@ -86,8 +87,7 @@ std::vector<pi2_fluid_change> changes_of(const std::vector<std::pair<double, dou
 
 class AcksRun : public Trajectory<pi2_acks, pi2_acks_advance, pi2_acks_destroy> {
   public:
-    AcksRun(Told<Dict<double>> link, Told<Dict<double>> accuracy, const std::string &aqm, const Parameters &parameters,
-            Told<Dict<nb::any>> queue, const AllDescribed &classes,
+    AcksRun(Told<Dict<double>> link, Told<Dict<double>> accuracy, const AqmLaw &aqm, Told<Dict<nb::any>> queue, const AllDescribed &classes,
             const std::vector<std::pair<double, double>> &changes, const Line<const double> &pushes)
     {
         pi2_acks_problem p = {};
@@ -102,15 +102,16 @@ class AcksRun : public Trajectory<pi2_acks, pi2_acks_advance, pi2_acks_destroy> 
         p.step = limits.as<double>("step");
         p.most_steps = static_cast<long long>(std::min(limits.as<double>("most_steps"), 9e18));
         p.most_bytes = limits.as<double>("most_bytes");
-        p.aqm = named(pi2_find_aqm(aqm.c_str()), aqm, "queue law");
-        read_aqm(p.aqm, parameters, p.parameters);
+        borrowed.push_back(nb::find(aqm));
+        p.aqm = aqm.law;
+        p.parameters = aqm.parameters;
         require_clocked(p.aqm, p.update_interval);
         copy(of_queue.as<Numbers>("state"), p.state, p.aqm->initial(p.parameters, state), "the controller's state");
         p.at_dequeue = of_queue.as<bool>("at_dequeue");
         p.head = of_queue.as<bool>("head");
         p.past = of_queue.as<double>("past");
         p.waited = of_queue.as<double>("waited");
-        const std::vector<pi2_acks_class> all = classes_of(classes, p.aqm);
+        const std::vector<pi2_acks_class> all = classes_of(classes, p.aqm, borrowed);
         const std::vector<pi2_fluid_change> schedule = changes_of(changes);
         for (const pi2_acks_class &c : all)
             if (!(p.step > 0.0) || (!c.steady && !(p.step < c.base_rtt)))
@@ -153,14 +154,14 @@ link
     duration (s), capacity (packets/s), buffer (packets), update_interval (s).
 accuracy
     step (s), most_steps, most_bytes that the past may take.
-aqm, parameters
-    A queue law of the kernel, which holds what it signals, and what configures it.
+aqm
+    A queue law, which holds what it signals.
 queue
     The controller's state before time 0; at_dequeue, whether packets are signalled as they leave;
     head, whether the controller measures how long what leaves has waited; past, how far the time
     before 0 reaches back (s), and waited, how long Classic packets waited in it (s).
 classes
-    Of each class: law, a window law, with its parameters and its state; steady, whether it sends
+    Of each class: law, a window law, and its state; steady, whether it sends
     at a constant rate; signal ("classic", "scalable" or None); band; thinned, slow_start; spreads,
     whether a cut is obeyed over round_trip (s); copied, the class with whose window it begins, -1:
     its own; count; base_rtt, start, stop, start_jitter (s); in the time before 0, before, what all
@@ -175,20 +176,12 @@ Raises
 ValueError
     A name is unknown or missing, or a law has no form by this clock.
 )");
-    acks_run.def(nb::init<Told<Dict<double>>, Told<Dict<double>>, const std::string &, const Parameters &,
-                          Told<Dict<nb::any>>, const AllDescribed &, const std::vector<std::pair<double, double>> &,
+    acks_run.def(nb::init<Told<Dict<double>>, Told<Dict<double>>, const AqmLaw &, Told<Dict<nb::any>>, const AllDescribed &, const std::vector<std::pair<double, double>> &,
                           const Line<const double> &>(),
-                 nb::arg("link"), nb::arg("accuracy"), nb::arg("aqm"), nb::arg("parameters"), nb::arg("queue"),
+                 nb::arg("link"), nb::arg("accuracy"), nb::arg("aqm"), nb::arg("queue"),
                  nb::arg("classes"), nb::arg("changes"), nb::arg("pushes").noconvert());
     define_advance(acks_run)
         .def("counts", &AcksRun::counts,
              "Packets sent, left and acked of each class until now, arrived and lost of each line.")
         .def_prop_ro("kept", &AcksRun::kept, "How many instants of the past are kept.");
-    module.def(
-        "has_ack_clock",
-        [](const std::string &name) {
-            const pi2_sender_law *law = pi2_find_sender(name.c_str());
-            return law && law->acked;
-        },
-        nb::arg("sender"), "Whether a window law of the kernel says what acknowledgements do to it.");
 }

@@ -15,6 +15,7 @@
 #include "binding/discs.h"
 #include "binding/fluid.h"
 #include "binding/lanes.h"
+#include "binding/laws.h"
 #include "binding/linear_loops.h"
 #include "binding/packet.h"
 #include "binding/replay_queues.h"
@@ -165,6 +166,7 @@ ValueError
     Lengths differ, arrays overlap, or a point lies outside the domain: m, a, c, rtt in
     [1e-100, 1e100] and mu zero or at least 1e-100. Results are then incomplete.
 )");
+    register_laws(module);
     register_ack_plant(module);
     register_acks(module);
     register_alias_sums(module);

@@ -24,16 +24,17 @@ using namespace binding;
 
 namespace {
 
-pi2_routes_node node_of(nb::handle item, const std::string &what, bool continuous, Numbers &pushes)
+pi2_routes_node node_of(nb::handle item, const std::string &what, bool continuous, Numbers &pushes, Kept &borrowed)
 {
     const Entries e(item, what,
-                    {"capacity", "buffer", "aqm", "parameters", "update_interval", "queue", "state", "pushes"});
+                    {"capacity", "buffer", "aqm", "update_interval", "queue", "state", "pushes"});
     pi2_routes_node node = {};
-    const auto name = e.as<std::string>("aqm");
-    node.aqm = named(pi2_find_aqm(name.c_str()), name, "queue law");
+    const AqmLaw &aqm = law_of<AqmLaw>(e, "aqm", borrowed);
+    const std::string name = aqm.law->name;
+    node.aqm = aqm.law;
+    node.parameters = aqm.parameters;
     if (node.aqm->bands != 1)
         refuse(what + ": " + name + " has two bands.");
-    read_aqm(node.aqm, e.as<Parameters>("parameters"), node.parameters);
     node.capacity = e.as<double>("capacity");
     node.buffer = e.as<double>("buffer");
     if (!(node.capacity > 0.0))
@@ -80,12 +81,12 @@ class RoutesRun {
         std::vector<std::vector<int>> routes(hops.size());
         for (nb::handle item : nodes) {
             const std::size_t l = all_nodes.size();
-            all_nodes.push_back(node_of(item, "node " + std::to_string(l), continuous, pushes[l]));
+            all_nodes.push_back(node_of(item, "node " + std::to_string(l), continuous, pushes[l], borrowed));
         }
         require(!all_nodes.empty(), "nodes is empty.");
         for (nb::handle item : classes) {
             const std::size_t i = all_classes.size();
-            all_classes.push_back(class_of(item, "class " + std::to_string(i), all_nodes, routes[i], hops[i]));
+            all_classes.push_back(class_of(item, "class " + std::to_string(i), all_nodes, routes[i], hops[i], borrowed));
             visits += routes[i].size();
         }
         require(!all_classes.empty(), "classes is empty.");
@@ -138,12 +139,12 @@ class RoutesRun {
 
   private:
     static pi2_routes_class class_of(nb::handle item, const std::string &what, const std::vector<pi2_routes_node> &nodes,
-                                     std::vector<int> &route, Numbers &hops)
+                                     std::vector<int> &route, Numbers &hops, Kept &borrowed)
     {
         std::vector<std::string> names = class_names;
         names.insert(names.end(), {"nodes", "hops"});
         const Entries e(item, what, names);
-        pi2_routes_class c = {read_class(e), 0, nullptr, nullptr};
+        pi2_routes_class c = {read_class(e, borrowed), 0, nullptr, nullptr};
         read_route(e, nodes.size(), route, hops);
         for (int node : route)
             require_thinning(c.flows, nodes[node].aqm);
@@ -173,6 +174,7 @@ class RoutesRun {
     struct Destroy {
         void operator()(pi2_routes *r) const { pi2_routes_destroy(r); }
     };
+    Kept borrowed; /* outlives the run, which reads from it */
     std::unique_ptr<pi2_routes, Destroy> run;
     std::size_t places = 0, members = 0, visits = 0;
     bool busy = false;
@@ -189,8 +191,8 @@ Parameters
 duration
     Seconds.
 nodes
-    Of each node: capacity (packets/s), buffer (packets), aqm, a queue law of one band, with its
-    parameters; update_interval (s, inf: none), pushes; queue (packets) and state of the controller
+    Of each node: capacity (packets/s), buffer (packets), aqm, a queue law of one band;
+    update_interval (s, inf: none), pushes; queue (packets) and state of the controller
     before time 0.
 classes
     As for `FluidRun`, and nodes, the numbers of those on the route, with hops (s) to each.

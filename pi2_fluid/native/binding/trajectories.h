@@ -14,18 +14,12 @@
 #include <vector>
 
 #include "binding/arguments.h"
+#include "binding/laws.h"
 #include "fluid/problem.h"
 
 namespace binding {
 
 using Output = nanobind::ndarray<double, nanobind::c_contig, nanobind::device::cpu>;
-
-// A queue law's numbers, which it can have.
-inline void read_aqm(const pi2_aqm_law *law, const Parameters &from, double (&to)[PI2_AQM_PARAMETERS])
-{
-    read_parameters(law, from, to);
-    require_sound(!law->sound || law->sound(to), law->name);
-}
 
 inline int signal_of(const Entries &entries)
 {
@@ -42,19 +36,19 @@ inline double *data_of(const Output &array, std::size_t size)
 }
 
 // What a class of flows is described by.
-inline const std::vector<std::string> class_names = {"law", "parameters", "state", "signal", "thinned", "slow_start",
+inline const std::vector<std::string> class_names = {"law", "state", "signal", "thinned", "slow_start",
                                                      "count", "base_rtt", "start", "stop", "start_jitter"};
 
-inline pi2_fluid_class read_class(const Entries &e)
+inline pi2_fluid_class read_class(const Entries &e, Kept &kept)
 {
     pi2_fluid_class c = {};
-    const auto name = e.as<std::string>("law");
-    c.law = named(pi2_find_sender(name.c_str()), name, "window law");
+    const SenderLaw &sender = law_of<SenderLaw>(e, "law", kept);
+    c.law = sender.law;
+    c.parameters = sender.parameters;
     c.signal = signal_of(e);
     c.thinned = e.as<bool>("thinned");
     c.slow_start = e.as<bool>("slow_start");
-    read_parameters(c.law, e.as<Parameters>("parameters"), c.parameters);
-    copy(e.as<Numbers>("state"), c.x, c.law->states, name + "'s state");
+    copy(e.as<Numbers>("state"), c.x, c.law->states, std::string(c.law->name) + "'s state");
     c.count = e.as<double>("count");
     c.base_rtt = e.as<double>("base_rtt");
     c.start = e.as<double>("start");
@@ -116,6 +110,7 @@ template <typename Kernel, Advance<Kernel> go_on, void (*destroy)(Kernel *)> cla
     struct Destroy {
         void operator()(Kernel *r) const { destroy(r); }
     };
+    Kept borrowed; /* outlives the run, which reads from it */
     std::unique_ptr<Kernel, Destroy> run;
     std::size_t bands = 1, members = 1;
 

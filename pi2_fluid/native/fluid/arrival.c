@@ -85,7 +85,7 @@ static void slopes_at_rest(const pi2_fluid *run, int i, double p, double *slopes
     if (c->kind != OTHER_LAW)
         slopes[0] = fluid_window_rate(c->kind, c->parameters, x[0], x[0] / rtt * p, 1.0 / rtt);
     else
-        c->law->rate(c->parameters, x, x[0], p, rtt, rtt, slopes);
+        c->law->rate(c->parameters, x, x, p, rtt, rtt, NULL, slopes);
 }
 
 /* Notes a change of the signals as a jump for those to whom it matters. */
@@ -115,7 +115,7 @@ static void update(pi2_fluid *run)
     pi2_seen seen;
     fluid_state(run, y, before);
     fluid_seen(run, y, run->mode, &run->now->view, &seen);
-    old = run->aqm->signals(run->law, before, &seen);
+    old = run->aqm->signals(run->law, before, &seen, NULL);
     before[PI2_U] += fluid_push(run);
     run->aqm->update(run->law, before, &seen, run->interval, after);
     run->aqm->saturate(run->law, after);
@@ -123,7 +123,7 @@ static void update(pi2_fluid *run)
         run->state[j] = after[j];
     for (int j = 0; j < run->moving; j++)
         y[run->controller + j] = after[run->moves[j]];
-    mark_tick(run, old, run->aqm->signals(run->law, after, &seen));
+    mark_tick(run, old, run->aqm->signals(run->law, after, &seen, NULL));
 }
 
 /* Whether, after a tick alone, every bound that holds still does. */

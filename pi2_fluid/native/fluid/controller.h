@@ -6,6 +6,12 @@
 
 #include "laws/aqm.h"
 
+/* How many switches a law may have. */
+static inline int most_switches(const pi2_aqm_law *aqm)
+{
+    return aqm->comparisons > PI2_AQM_SWITCHES ? aqm->comparisons : PI2_AQM_SWITCHES;
+}
+
 /* All states of the law, of which `still` has those that do not move. */
 static inline void controller_state(int states, const double *still, int moving, const int *moves, const double *y,
                                     double *state)
@@ -38,8 +44,8 @@ static inline void controller_jump(const pi2_aqm_law *aqm, const void *law, int 
                                    const pi2_seen *before, double by, double *state, double *y)
 {
     double still[PI2_AQM_STATES], moved[PI2_AQM_STATES];
-    aqm->flow(law, state, before, 0.0, still);
-    aqm->flow(law, state, before, by, moved);
+    aqm->flow(law, state, before, 0.0, NULL, still);
+    aqm->flow(law, state, before, by, NULL, moved);
     for (int j = 0; j < moving; j++)
         state[moves[j]] += moved[moves[j]] - still[moves[j]];
     aqm->saturate(law, state);

@@ -44,7 +44,7 @@ static void set_parameters(pi2_fluid *run, const pi2_fluid_problem *problem)
     run->bands = problem->aqm->bands;
     run->class_count = problem->class_count;
     run->aqm = problem->aqm;
-    memcpy(run->law, problem->parameters, sizeof run->law);
+    run->law = problem->parameters;
     run->encoder = fluid_encoder_of(run->aqm);
     run->buffer = problem->buffer;
     run->continuous = pi2_flows(run->aqm, problem->continuous, problem->update_interval);

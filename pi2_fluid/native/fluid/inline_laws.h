@@ -25,9 +25,9 @@ static inline int fluid_encoder_of(const pi2_aqm_law *law)
 }
 
 /* The coupling factor of the parameters of such a law. */
-static inline double fluid_coupling_of(int encoder, const double *parameters)
+static inline double fluid_coupling_of(int encoder, const void *parameters)
 {
-    return encoder == COUPLED ? ((const pi2_coupled *)(const void *)parameters)->k : 1.0;
+    return encoder == COUPLED ? ((const pi2_coupled *)parameters)->k : 1.0;
 }
 
 static inline double fluid_encode(int encoder, double k, double u, int scalable)
@@ -40,9 +40,9 @@ static inline double fluid_encode(int encoder, double k, double u, int scalable)
 }
 
 /* dW/dt of a sender of a known kind that hears of so many signals per second. */
-static inline double fluid_window_rate(int kind, const double *parameters, double window, double signals,
+static inline double fluid_window_rate(int kind, const void *parameters, double window, double signals,
                                        double inverse_rtt)
 {
-    return kind == RENO ? pi2_reno_rate((const void *)parameters, window, signals, inverse_rtt)
-                        : pi2_scalable_rate((const void *)parameters, signals, inverse_rtt);
+    return kind == RENO ? pi2_reno_rate(parameters, window, signals, inverse_rtt)
+                        : pi2_scalable_rate(parameters, signals, inverse_rtt);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fluid/controller.h"
 #include "fluid/pool.h"
 
 static void take_view(pool *p, const pi2_fluid *run, fluid_view *view)
@@ -38,7 +39,9 @@ static void take_lean(pool *p, fluid_lean *lean, size_t classes)
 static void take_all(pool *p, pi2_fluid *run, int changes)
 {
     const size_t classes = (size_t)run->class_count, size = (size_t)run->size;
-    const size_t signs = PI2_AQM_SWITCHES + PI2_SENDER_SWITCHES * classes;
+    size_t signs = (size_t)most_switches(run->aqm);
+    for (int i = 0; i < run->class_count; i++)
+        signs += (size_t)run->classes[i].law->switches;
     run->agenda.items = take(p, (size_t)changes * (1 + classes) + 3 * classes, sizeof *run->agenda.items);
     run->weights = take(p, size, sizeof(double));
     run->k2 = take(p, size, sizeof(double));
@@ -80,7 +83,7 @@ static void copy_classes(pi2_fluid *run, const pi2_fluid_problem *problem)
         const pi2_fluid_class *from = problem->classes + i;
         fluid_class *c = run->classes + i;
         c->law = from->law;
-        memcpy(c->parameters, from->parameters, sizeof c->parameters);
+        c->parameters = from->parameters;
         c->kind = fluid_kind_of(from->law);
         c->signal = from->signal;
         c->thinned = from->thinned;

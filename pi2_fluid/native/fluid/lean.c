@@ -7,7 +7,7 @@
 /* Whether a window grows by one segment per round trip, as all here do. */
 static int grows_by_one(const fluid_class *c)
 {
-    return c->kind != RENO || ((const pi2_reno *)(const void *)c->parameters)->increase == 1.0;
+    return c->kind != RENO || ((const pi2_reno *)c->parameters)->increase == 1.0;
 }
 
 /* Whether class i can be part of it: constant rate, or a law that it knows, not in slow start. */
@@ -38,8 +38,8 @@ static void add_class(pi2_fluid *run, fluid_lean *o, int i)
     o->of[j] = o->groups - 1;
     o->class_[j] = i;
     o->count[j] = run->mode->of[i].count;
-    o->decrease[j] = c->kind == RENO ? ((const pi2_reno *)(const void *)c->parameters)->decrease : 0.0;
-    o->per_mark[j] = c->kind == RENO ? 0.0 : ((const pi2_scalable *)(const void *)c->parameters)->per_mark;
+    o->decrease[j] = c->kind == RENO ? ((const pi2_reno *)c->parameters)->decrease : 0.0;
+    o->per_mark[j] = c->kind == RENO ? 0.0 : ((const pi2_scalable *)c->parameters)->per_mark;
     o->scalable[j] = c->signal == PI2_FLUID_SCALABLE;
 }
 
@@ -71,7 +71,7 @@ static void add_other(pi2_fluid *run, fluid_lean *o, int i)
 void lean_prepare(pi2_fluid *run)
 {
     fluid_lean *o = &run->lean;
-    const pi2_pi_family *pi = (const void *)run->law;
+    const pi2_pi_family *pi = run->law;
     const int moves = run->continuous && run->held[0] == 0.0;
     o->encoder = run->encoder;
     o->k = fluid_coupling_of(run->encoder, run->law);
@@ -263,7 +263,7 @@ void lean_try(pi2_fluid *run, double h, double end, int whole)
 void lean_tick(pi2_fluid *run)
 {
     const fluid_lean *o = &run->lean;
-    const pi2_pi_family *pi = (const void *)run->law;
+    const pi2_pi_family *pi = run->law;
     double *y = run->now->y;
     const double delay = run->now->view.tau[0], old = y[1];
     const double new = pi2_pi_clip(pi, old + fluid_push(run) + pi2_pi_step(pi, delay, run->state[PI2_DELAY_BEFORE]));

@@ -122,7 +122,7 @@ pi2_signal fluid_signals(const pi2_fluid *run, const double *y, const fluid_mode
     fluid_state(run, y, state);
     if (run->aqm->queue_signals)
         fluid_seen(run, y, mode, view, &seen);
-    return run->aqm->signals(run->law, state, &seen);
+    return run->aqm->signals(run->law, state, &seen, NULL);
 }
 
 void fluid_queue_slopes(const pi2_fluid *run, const double *net, const fluid_mode *mode, double *slopes)
@@ -157,9 +157,9 @@ void fluid_controller_slope(const pi2_fluid *run, const double *y, const fluid_v
     fluid_seen(run, y, run->mode, view, &seen);
     if (run->continuous) {
         fluid_queue_slopes(run, view->net, run->mode, growth);
-        run->aqm->flow(run->law, state, &seen, growth[0] / run->mode->capacity, all);
+        run->aqm->flow(run->law, state, &seen, growth[0] / run->mode->capacity, NULL, all);
     } else
-        run->aqm->drift(run->law, state, &seen, all);
+        run->aqm->drift(run->law, state, &seen, NULL, all);
     for (int j = 0; j < run->moving; j++)
         slope[j] = all[run->moves[j]];
 }
@@ -174,7 +174,7 @@ int fluid_switches(const pi2_fluid *run, const double *y, const fluid_view *view
         return 0;
     fluid_state(run, y, state);
     fluid_seen(run, y, run->mode, view, &seen);
-    signals = run->aqm->signals(run->law, state, &seen);
+    signals = run->aqm->signals(run->law, state, &seen, NULL);
     if (run->aqm->switch_values)
         n = run->aqm->switch_values(run->law, state, &seen, values);
     for (int i = 0; i < run->class_count; i++) {

@@ -16,7 +16,7 @@ enum { PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE, PI2_FLUID_DEAF };
 
 typedef struct {
     const pi2_sender_law *law;
-    double parameters[PI2_SENDER_PARAMETERS];
+    const void *parameters;       /* what configures it; it must last as long as the run, as of the queue */
     int signal;                   /* one of the above */
     int thinned;                  /* not scalable; the queue drops what it signals before it enters */
     int slow_start;               /* begins in slow start */
@@ -37,7 +37,7 @@ typedef struct {
     double capacity; /* packets/s */
     double buffer;   /* packets */
     const pi2_aqm_law *aqm;
-    double parameters[PI2_AQM_PARAMETERS];
+    const void *parameters;
     double update_interval;       /* s; INFINITY: the queue never ticks */
     int continuous;               /* the controller moves by its flow instead */
     int began;                    /* 1: before time 0 it was as given here, with signals; 0: an empty queue, none */

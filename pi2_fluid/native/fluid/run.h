@@ -66,7 +66,7 @@ typedef struct {
 
 typedef struct {
     const pi2_sender_law *law;
-    double parameters[PI2_SENDER_PARAMETERS];
+    const void *parameters;
     int kind;                       /* RENO, SCALABLE, OTHER_LAW: which have their slopes inline */
     int signal, thinned, listens;   /* as in fluid.h; whether it hears any */
     int band, group;
@@ -169,7 +169,7 @@ typedef struct pi2_fluid {
     fluid_group *groups, **hearing; /* all, and those with active classes that hear signals */
     int hearing_count;
     const pi2_aqm_law *aqm;
-    double law[PI2_AQM_PARAMETERS];
+    const void *law; /* what configures it */
     double buffer;
     /* How far back readers may look (s): at most `lookback`; the longest path and the least capacity of a queue
      * (packets/s) of the whole schedule say how far it can be soon. */

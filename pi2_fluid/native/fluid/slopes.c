@@ -70,7 +70,7 @@ static double read_plain(pi2_fluid *run, fluid_group *group, double t)
     go_back(run, group, t);
     for (int j = 0; j < run->moving; j++)
         state[run->moves[j]] = then(run, group, run->controller + j);
-    group->signals = run->aqm->signals(run->law, state, NULL);
+    group->signals = run->aqm->signals(run->law, state, NULL, NULL);
     return group->base_rtt + then(run, group, 0) / mode->capacity;
 }
 
@@ -90,13 +90,19 @@ static void law_slopes(const pi2_fluid *run, int i, const double *x, double rtt,
     const fluid_class *c = run->classes + i;
     const fluid_group *group = run->groups + c->group;
     const fluid_mode *mode = group->reader.mode;
-    const double window = then(run, group, c->x), back = group->rtt_then;
+    const double back = group->rtt_then;
     const double p = mode->signalling && mode->of[i].active ? fluid_signal_of(run, i, group->signals) : 0.0;
-    *signals = window / back * p;
+    double x_delayed[PI2_SENDER_STATES];
+    x_delayed[0] = then(run, group, c->x);
+    *signals = x_delayed[0] / back * p;
     if (c->kind != OTHER_LAW)
         slopes[0] = fluid_window_rate(c->kind, c->parameters, x[0], *signals, 1.0 / rtt);
-    else
-        c->law->rate(c->parameters, x, window, p, rtt, back, slopes);
+    else {
+        for (int j = 1; j < c->states; j++)
+            if (c->law->recalls & (1u << j))
+                x_delayed[j] = then(run, group, c->x + j);
+        c->law->rate(c->parameters, x, x_delayed, p, rtt, back, NULL, slopes);
+    }
 }
 
 static void read(pi2_fluid *run, fluid_group *group, double t)

@@ -152,7 +152,7 @@ static int quiet(const pi2_fluid *run)
     if (run->kind == GENERAL || run->switching || run->slow)
         return 0;
     if (run->continuous && (run->encoder < 0 || run->held[0] != 0.0 || u < 0.0
-                            || u > ((const pi2_pi_family *)(const void *)run->law)->limit))
+                            || u > ((const pi2_pi_family *)run->law)->limit))
         return 0;
     for (int i = 0; i < run->class_count; i++)
         if (run->floored[i] || run->trial->y[run->classes[i].x] < 0.0)
@@ -288,6 +288,15 @@ static void follow(pi2_fluid *run)
     }
 }
 
+/* Whether the state is. Whatever is not ends up in the queue, but for a window while that is empty. */
+static int is_finite(const pi2_fluid *run)
+{
+    double sum = run->now->y[0];
+    for (int i = 0; run->kind != LEAN_KIND && i < run->class_count; i++)
+        sum += run->now->y[run->classes[i].x];
+    return fabs(sum) < INFINITY;
+}
+
 /* Ends the step at the trial: the cubic, and the state. */
 static void accept(pi2_fluid *run)
 {
@@ -307,7 +316,7 @@ static void accept(pi2_fluid *run)
     run->taken++;
     if (run->taken > run->most_steps || run->stalled > MOST_TRIALS)
         run->status = PI2_FLUID_STUCK;
-    if (!(fabs(run->now->y[0]) < INFINITY)) /* where whatever is not finite ends up */
+    if (!is_finite(run))
         run->status = PI2_FLUID_NOT_FINITE;
     if (SELDOM(run->past.forgot) && too_old(run))
         run->status = PI2_FLUID_TOO_OLD;

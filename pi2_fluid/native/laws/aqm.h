@@ -11,8 +11,8 @@ extern "C" {
 
 #include "parameters.h"
 
-/* Enough for every law of the table in laws.c. */
-enum { PI2_AQM_PARAMETERS = 16, PI2_AQM_STATES = 3, PI2_AQM_SWITCHES = 12 };
+/* Enough for every law of the table in laws.c, and states for those of others. */
+enum { PI2_AQM_PARAMETERS = 16, PI2_AQM_STATES = 8, PI2_AQM_SWITCHES = 12 };
 
 /* What a queue sees when its controller updates. */
 typedef struct {
@@ -35,6 +35,10 @@ typedef struct {
     int bands;
     unsigned still;        /* bit j: state j moves in updates only, and only they read it */
     unsigned queue_signals; /* 1 if signals depend on what is seen, not on the state alone */
+    /* What its slopes and its signals compare, numbered together: how many times, and each as what (PI2_TAPE_LESS, ... of
+     * operations.h; -1: it never changes). */
+    int comparisons;
+    const signed char *comparing;
 
     /* State of an idle queue; returns how many states there are. */
     int (*sound)(const void *law); /* whether the parameters can be these; NULL: any numbers can */
@@ -42,10 +46,11 @@ typedef struct {
     /* One update, `dt` seconds after the last. */
     void (*update)(const void *law, const double *state, const pi2_seen *seen, double dt, double *after);
     /* d(state)/dt in continuous time, affine in d(queue delay)/dt; NULL if the law has no such form. There is one where
-     * a law without updates clips its state. */
-    void (*flow)(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope);
+     * a law without updates clips its state. `sides` are the answers of its comparisons, 1 or 0; NULL: by the numbers. */
+    void (*flow)(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay,
+                 const signed char *sides, double *slope);
     /* d(state)/dt between two updates; NULL: held. */
-    void (*drift)(const void *law, const double *state, const pi2_seen *seen, double *slope);
+    void (*drift)(const void *law, const double *state, const pi2_seen *seen, const signed char *sides, double *slope);
     /* Clips the state as the queue does after an update. */
     void (*saturate)(const void *law, double *state);
     /* The controller's variable. */
@@ -53,7 +58,10 @@ typedef struct {
     /* What packets see at the value `u` of that variable; NULL if it does not decide. */
     pi2_signal (*encode)(const void *law, double u);
     /* What packets that arrive now see; `seen` may be NULL unless queue_signals. */
-    pi2_signal (*signals)(const void *law, const double *state, const pi2_seen *seen);
+    pi2_signal (*signals)(const void *law, const double *state, const pi2_seen *seen, const signed char *sides);
+    /* What each comparison looks at: of a < b, a - b. NULL if there are none. */
+    void (*differences)(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay,
+                        const signed char *sides, double *values);
     /* Quantities whose change of sign marks a kink or a jump; returns how many. NULL: none. */
     int (*switch_values)(const void *law, const double *state, const pi2_seen *seen, double *values);
     /* Two bands: the rates (packets/s) at which C and L are served; one without backlog needs what arrives. */

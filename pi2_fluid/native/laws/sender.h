@@ -11,8 +11,8 @@ extern "C" {
 
 #include "parameters.h"
 
-/* Enough for every law of the table in laws.c. */
-enum { PI2_SENDER_PARAMETERS = 8, PI2_SENDER_STATES = 4, PI2_SENDER_SWITCHES = 2 };
+/* Enough for every law of the table in laws.c, and states for those of others. */
+enum { PI2_SENDER_PARAMETERS = 8, PI2_SENDER_STATES = 8 };
 
 typedef struct {
     const char *name;
@@ -20,12 +20,20 @@ typedef struct {
     const char *const *names; /* of its fields */
     int states;
     int switches;
+    unsigned recalls; /* bit j: `rate` reads state j of one round trip ago; the window (j = 0) it may always read */
+    /* What `rate` compares: how many times, and each as what (PI2_TAPE_LESS, ... of operations.h; -1: it never changes). */
+    int comparisons;
+    const signed char *comparing;
 
     /* State of a new flow with `window` segments. */
     void (*initial)(const void *law, double window, double *x);
-    /* dx/dt, with the window (segments), the signal probability and the round-trip time (s) of one round trip ago. */
-    void (*rate)(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
-                 double rtt_delayed, double *dx);
+    /* dx/dt, with the state, the signal probability and the round-trip time (s) of one round trip ago. `sides` are the
+     * answers of its comparisons, 1 or 0; NULL: by the numbers. */
+    void (*rate)(const void *law, const double *x, const double *x_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, const signed char *sides, double *dx);
+    /* What each comparison looks at: of a < b, a - b. NULL if there are none. */
+    void (*differences)(const void *law, const double *x, const double *x_delayed, double signal_delayed, double rtt,
+                        double rtt_delayed, const signed char *sides, double *values);
     /* What acknowledgements per second, and the signals among them, change of every state per second; returns by how
      * much they cut the window apart from that (segments/s). NULL if the law has no form by their clock. */
     double (*acked)(const void *law, const double *x, double acks, double marks, double rtt, double *dx);

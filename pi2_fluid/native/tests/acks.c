@@ -42,12 +42,12 @@ static void make_aqm(pi2_acks_problem *p)
         const pi2_pie n = {.pi = {alpha / 2, beta / 2, .target = 0.02, .update_interval = T, .limit = 1.0},
                            .table = pick(6), .cap = chance(0.5), .boost = chance(0.5),
                            .decay = chance(0.5) ? 0.98 : 1.0, .burst = -1.0};
-        memcpy(p->parameters, &n, sizeof n);
+        p->parameters = memcpy(pi2_room(), &n, sizeof n);
     } else { /* the others have the first of these */
         const pi2_dualpi2 n = {.coupled = {.pi = {alpha, beta, 0.02, T, 1.0}, .k = 2.0}, .step = 0.002,
                                .ramp = chance(0.5) ? 0.002 : 0.0, .c_protection = 0.1,
                                .classic_drives = chance(0.5)};
-        memcpy(p->parameters, &n, sizeof n);
+        p->parameters = memcpy(pi2_room(), &n, sizeof n);
     }
     p->aqm->initial(p->parameters, p->state);
     p->at_dequeue = chance(0.5);
@@ -67,10 +67,12 @@ static void make_class(pi2_acks_class *c, const pi2_acks_problem *p)
                          {{0}}};
     static const double paths[] = {0.01, 0.03, 0.03, 0.1};
     const int kind = pick(5);
+    double *numbers = pi2_room();
     memset(c, 0, sizeof *c);
+    c->parameters = numbers;
     c->law = pi2_find_sender(names[kind]);
     for (int i = 0; i < 3 && parameters[kind][i].name; i++)
-        pi2_put(c->parameters, c->law->names, parameters[kind][i].name, parameters[kind][i].value);
+        pi2_put(numbers, c->law->names, parameters[kind][i].name, parameters[kind][i].value);
     c->steady = kind == 4;
     c->signal = kind == 4 ? PI2_FLUID_DEAF : kind == 2 ? PI2_FLUID_SCALABLE : PI2_FLUID_CLASSIC;
     c->band = kind == 2 && p->aqm->bands == 2;
@@ -85,7 +87,7 @@ static void make_class(pi2_acks_class *c, const pi2_acks_problem *p)
     c->stop = chance(0.7) ? INFINITY : c->start + uniform(0.1, p->duration / 2);
     c->start_jitter = c->steady && chance(0.5) ? uniform(0.01, 0.5) : 0.0;
     if (c->steady)
-        pi2_put(c->parameters, c->law->names, "rate", p->capacity / c->count * uniform(0.05, 0.9));
+        pi2_put(numbers, c->law->names, "rate", p->capacity / c->count * uniform(0.05, 0.9));
     c->law->initial(c->parameters, uniform(1, 10), c->x);
 }
 

@@ -13,8 +13,7 @@
 
 static inline void set_law(pi2_fluid_problem *p, const void *parameters, size_t size)
 {
-    memset(p->parameters, 0, sizeof p->parameters);
-    memcpy(p->parameters, parameters, size);
+    p->parameters = memcpy(pi2_room(), parameters, size);
 }
 
 /* For a link of so many packets/s. */
@@ -25,6 +24,7 @@ static inline void draw_aqm(pi2_fluid_problem *p, double packets)
     const double limit = chance(0.8) ? 1.0 : 0.5, least = packets * uniform(0.005, 0.03);
     const double ramp = chance(0.5) ? 0.002 : 0.0, adaptive = chance(0.5);
     p->aqm = pi2_find_aqm(names[pick(8)]);
+    p->parameters = pi2_room();
     p->update_interval = T;
     p->continuous = chance(0.5);
     if (p->aqm == &pi2_aqm_red) {
@@ -67,10 +67,12 @@ static inline void draw_class(pi2_fluid_class *c, double duration, double packet
                                   PI2_FLUID_CLASSIC, PI2_FLUID_DEAF, PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE};
     static const double base_rtts[] = {0.01, 0.03, 0.03, 0.1};
     const int kind = pick(8);
+    double *numbers = pi2_room();
     memset(c, 0, sizeof *c);
+    c->parameters = numbers;
     c->law = pi2_find_sender(names[kind]);
     for (int i = 0; i < 3 && parameters[kind][i].name; i++)
-        pi2_put(c->parameters, c->law->names, parameters[kind][i].name, parameters[kind][i].value);
+        pi2_put(numbers, c->law->names, parameters[kind][i].name, parameters[kind][i].value);
     c->signal = signals[kind];
     c->thinned = thins && (kind == 6 || (kind == 5 && chance(0.5)));
     c->base_rtt = base_rtts[pick(4)];
@@ -80,6 +82,6 @@ static inline void draw_class(pi2_fluid_class *c, double duration, double packet
     c->stop = chance(0.7) ? INFINITY : c->start + uniform(0.1, duration / 2);
     c->start_jitter = chance(0.8) ? 0.0 : uniform(0.01, 0.5);
     if (kind == 5)
-        pi2_put(c->parameters, c->law->names, "rate", packets / c->count * uniform(0.05, 0.9));
+        pi2_put(numbers, c->law->names, "rate", packets / c->count * uniform(0.05, 0.9));
     c->law->initial(c->parameters, uniform(1, 10), c->x);
 }

@@ -146,6 +146,7 @@ static int closed_form(void)
     pi2_fluid_problem *p = &s.problem;
     const pi2_pi_family pi2 = {.alpha = 0.3125, .beta = 3.125, .target = 0.02, .update_interval = 0.032, .limit = 1.0};
     const double fills = (0.1 * 2500 / 3 / 5 - 1) * 0.1;
+    double *numbers = pi2_room();
     memset(&s, 0, sizeof s);
     p->duration = 2.0;
     p->capacity = 2500.0 / 3;
@@ -156,8 +157,9 @@ static int closed_form(void)
     p->class_count = 1;
     p->classes = s.classes;
     s.classes[0].law = &pi2_sender_reno;
-    pi2_put(s.classes[0].parameters, s.classes[0].law->names, "increase", 1.0);
-    pi2_put(s.classes[0].parameters, s.classes[0].law->names, "decrease", 0.5);
+    s.classes[0].parameters = numbers;
+    pi2_put(numbers, s.classes[0].law->names, "increase", 1.0);
+    pi2_put(numbers, s.classes[0].law->names, "decrease", 0.5);
     s.classes[0].count = 5;
     s.classes[0].base_rtt = 0.1;
     s.classes[0].stop = INFINITY;

@@ -58,7 +58,7 @@ static void make_node(pi2_routes_node *node, int continuous)
         draw_aqm(&drawn, node->capacity);
     while (drawn.aqm->bands != 1 || (continuous && !drawn.aqm->flow && isfinite(drawn.update_interval)));
     node->aqm = drawn.aqm;
-    memcpy(node->parameters, drawn.parameters, sizeof node->parameters);
+    node->parameters = drawn.parameters;
     memcpy(node->state, drawn.state, sizeof node->state);
     node->update_interval = drawn.update_interval;
     node->continuous = continuous;
@@ -90,9 +90,11 @@ static void make_prices(scenario *s)
     pi2_routes_problem *p = &s->problem;
     for (int l = 0; l < p->node_count; l++) {
         pi2_routes_node *node = s->nodes + l;
+        double *given = pi2_room();
         node->aqm = &pi2_aqm_price;
-        pi2_put(node->parameters, node->aqm->names, "phi", 100.0);
-        pi2_put(node->parameters, node->aqm->names, "utilization", chance(0.5) ? 0.95 : 1.0);
+        node->parameters = given;
+        pi2_put(given, node->aqm->names, "phi", 100.0);
+        pi2_put(given, node->aqm->names, "utilization", chance(0.5) ? 0.95 : 1.0);
         node->update_interval = uniform(0.005, 0.02);
         memset(node->state, 0, sizeof node->state);
     }
@@ -102,13 +104,14 @@ static void make_prices(scenario *s)
             double value;
         } numbers[] = {{"alpha", 0.37}, {"beta", 1.5}, {"k", 50.0}, {"fairness", 1.0}, {"links", 2.0}, {"phi", 100.0}};
         pi2_fluid_class *c = &s->classes[i].flows;
+        double *given = pi2_room();
         c->law = &pi2_sender_paganini;
         c->signal = PI2_FLUID_SCALABLE;
         c->thinned = 0;
         c->x[0] = uniform(1, 10);
-        memset(c->parameters, 0, sizeof c->parameters);
+        c->parameters = given;
         for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
-            pi2_put(c->parameters, c->law->names, numbers[n].name, numbers[n].value);
+            pi2_put(given, c->law->names, numbers[n].name, numbers[n].value);
     }
 }
 
@@ -266,7 +269,7 @@ static double alone(const scenario *s)
     one.capacity = s->nodes[0].capacity;
     one.buffer = s->nodes[0].buffer;
     one.aqm = s->nodes[0].aqm;
-    memcpy(one.parameters, s->nodes[0].parameters, sizeof one.parameters);
+    one.parameters = s->nodes[0].parameters;
     memcpy(one.state, s->nodes[0].state, sizeof one.state);
     one.queues[0] = s->nodes[0].queue;
     one.update_interval = s->nodes[0].update_interval;

@@ -21,6 +21,7 @@ from pi2_fluid import _core
 from pi2_fluid.engines.fluid.acks import compiled, integration
 from pi2_fluid.engines.fluid.acks.integration import Integrator, step_of
 from pi2_fluid.engines.fluid.beginning import begin
+from pi2_fluid.laws import programs
 
 # Some loads are of no network.
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
@@ -187,7 +188,7 @@ def test_the_oracle_keeps_no_more_than_fits(monkeypatch: Any) -> None:
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Eager(pf.Reno):
-    """A law of one's own, which only the oracle can run."""
+    """A law of one's own."""
 
     kernel: ClassVar = None
 
@@ -198,18 +199,24 @@ class Eager(pf.Reno):
 @pytest.mark.parametrize("change", [{"state": [math.nan]}, {"before": math.nan}])
 def test_what_is_no_number_ends_the_run(change: dict[str, Any]) -> None:
     arguments: Any = list(compiled.pack(Integrator(CASES["slow start"], 1e-3, None)))
-    arguments[5] = [arguments[5][0] | change]
+    arguments[4] = [arguments[4][0] | change]
     kernel = _core.AcksRun(*arguments)
     rows = [np.zeros(2) for _ in range(7)]
     assert kernel.advance(np.array([0.0, 1.0]), 0, 10_000, *rows) == (1, "not finite")
 
 
-def test_laws_of_ones_own_are_run_by_the_oracle() -> None:
+def test_laws_of_ones_own_are_compiled_if_they_are_operations_on_numbers() -> None:
     own = scenario(PI2, dataclasses.replace(RENO, sender=Eager()), duration=0.3)
-    assert run(own, "auto").attrs["compiled"] == 0
-    assert run(scenario(PI2, RENO, duration=0.3), "auto").attrs["compiled"] == 1
-    with refused(pf.UnsupportedError, "Eager is not in the compiled engine"):
-        run(own, "c")
+    assert run(own, "auto").attrs["compiled"] == 1
+    rounded = scenario(PI2, dataclasses.replace(RENO, sender=Rounded()), duration=0.3)
+    assert run(rounded, "auto").attrs["compiled"] == 0
+    with refused(pf.UnsupportedError, "Rounded, of which no tape can be made", "as float"):
+        run(rounded, "c")
+
+
+class Rounded(Eager):
+    def acked(self, x: Any, acks: Any, marks: Any, rtt: Any) -> Any:
+        return super().acked(float(x), acks, marks, rtt)
 
 
 class Divides(Eager):
@@ -274,18 +281,22 @@ def test_progress_is_told_and_may_stop_it() -> None:
 @pytest.mark.parametrize(
     ("place", "change", "sentence"),
     [
-        (2, "taildrop", "taildrop knows no"),
+        (2, "taildrop", "taildrop does not hold what it signals"),
         (1, {"step": 1.0, "most_steps": 10.0, "most_bytes": 1e9}, "shortest path"),
-        (5, {"law": "dctcp"}, "dctcp knows no|dctcp has no form"),
-        (6, [(0.5, math.nan)], "the capacity of a change is not above 0"),
-        (5, {"copied": 7}, "no class has the number"),
-        (5, {"band": 1}, "outside"),
-        (5, {"count": 0.0}, "no flows"),
-        (5, {"unheard": 1}, "knows no 'unheard'"),
+        (4, {"law": pf.Dctcp()}, "dctcp has no form"),
+        (5, [(0.5, math.nan)], "the capacity of a change is not above 0"),
+        (4, {"copied": 7}, "no class has the number"),
+        (4, {"band": 1}, "outside"),
+        (4, {"count": 0.0}, "no flows"),
+        (4, {"unheard": 1}, "knows no 'unheard'"),
     ],
 )
 def test_the_kernel_refuses_what_it_cannot_run(place: int, change: Any, sentence: str) -> None:
     arguments: Any = list(compiled.pack(Integrator(CASES["slow start"], 1e-3, None)))
-    arguments[place] = [arguments[5][0] | change] if place == 5 else change
+    if place == 2:
+        change = _core.AqmLaw(change, {})
+    elif "law" in change:
+        change = {"law": programs.sender_program(change["law"])}
+    arguments[place] = [arguments[4][0] | change] if place == 4 else change
     with pytest.raises(ValueError, match=sentence):
         _core.AcksRun(*arguments)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pi2_fluid import _core
 from pi2_fluid.engines.fluid.acks.integration import TOO_MANY_STEPS, Integrator
 from pi2_fluid.engines.fluid.acks.streams import Stream
-from pi2_fluid.engines.fluid.compiled import FAILURES, fill, floats, unknown_law
+from pi2_fluid.engines.fluid.compiled import FAILURES, fill, unknown_law
 from pi2_fluid.engines.fluid.trace import Trace
+from pi2_fluid.laws.programs import queue_program, sender_program
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
@@ -30,7 +31,7 @@ def obstacle(scenario: Scenario) -> str:
         return unknown
     for flow in scenario.flows:
         sender = flow.sender
-        if sender.constant_rate is None and not _core.has_ack_clock(str(sender.kernel)):
+        if sender.constant_rate is None and not sender_program(sender).has_ack_clock:
             return f'{type(sender).__name__} with clock="acks"'
     return ""
 
@@ -81,8 +82,7 @@ def pack(run: Integrator) -> tuple[Any, ...]:
             "update_interval": float(aqm.update_interval or math.inf),
         },
         {"step": run.step, "most_steps": float(_MOST_STEPS), "most_bytes": _MOST_BYTES},
-        aqm.kernel,
-        floats(aqm.fluid_parameters()),
+        queue_program(aqm, continuous=False),
         {
             "state": list(run.state),
             "at_dequeue": run.at_dequeue,
@@ -106,8 +106,7 @@ def pack(run: Integrator) -> tuple[Any, ...]:
 def _pack_class(run: Integrator, i: int, stream: Stream, copied: int) -> dict[str, Any]:
     sender, window = run.senders[i], stream.window
     return {
-        "law": sender.kernel,
-        "parameters": floats(sender.fluid_parameters()),
+        "law": sender_program(sender),
         "state": _state(sender) if window is None else [window.now.size, *window.now.rest],
         "steady": window is None,
         "signal": run.kinds[i],

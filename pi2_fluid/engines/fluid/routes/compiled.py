@@ -107,7 +107,7 @@ def pack(
     flows = on_their_ways(scenario.flows, queues, size)
     states = beginning.senders if beginning else (None,) * len(flows)
     places = places_of(network.node_names, flows)
-    nodes = [_pack_node(node.link, node.aqm, size, duration) for node in network.nodes]
+    nodes = [_pack_node(node.link, node.aqm, size, duration, update) for node in network.nodes]
     if beginning:
         states_of_laws = iter(beginning.controller)
         for node, queue in zip(nodes, beginning.queues, strict=True):
@@ -135,11 +135,11 @@ def _routes(scenario: Scenario) -> list[list[tuple[str, Aqm]]]:
     return [[(nodes[k].name, nodes[k].aqm) for k in route] for route in places]
 
 
-def _pack_node(link: Link, aqm: Aqm, size: float, duration: float) -> dict[str, Any]:
+def _pack_node(link: Link, aqm: Aqm, size: float, duration: float, update: str) -> dict[str, Any]:
     return {
         "capacity": float(link.capacity) / (8.0 * size),
         "buffer": float(link.buffer),
-        **pack_law(aqm),
+        **pack_law(aqm, continuous=update == "continuous"),
         "queue": 0.0,
         "state": [float(value) for value in aqm.initial()],
         "pushes": [float(value) for value in aqm.pushes(duration)],

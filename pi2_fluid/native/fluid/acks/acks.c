@@ -13,7 +13,7 @@
 static void set_stream(acks_stream *stream, const pi2_acks_class *from)
 {
     stream->law = from->law;
-    memcpy(stream->parameters, from->parameters, sizeof stream->parameters);
+    stream->parameters = from->parameters;
     stream->states = from->law->states;
     stream->kind = from->law == &pi2_sender_reno       ? RENO
                    : from->law == &pi2_sender_scalable ? SCALABLE
@@ -45,7 +45,7 @@ static void set_parameters(pi2_acks *run, const pi2_acks_problem *problem)
 {
     run->bands = problem->aqm->bands;
     run->aqm = problem->aqm;
-    memcpy(run->law, problem->parameters, sizeof run->law);
+    run->law = problem->parameters;
     memcpy(run->state, problem->state, sizeof run->state);
     run->capacity = problem->capacity;
     run->buffer = problem->buffer;

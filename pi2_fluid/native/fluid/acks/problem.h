@@ -5,7 +5,7 @@
 
 typedef struct {
     const pi2_sender_law *law;    /* one that says what acknowledgements do, unless it is steady */
-    double parameters[PI2_SENDER_PARAMETERS];
+    const void *parameters;       /* what configures it; it must last as long as the run, as of the queue */
     int steady;                   /* sends at a constant rate, whatever is acknowledged */
     int signal;                   /* PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE or PI2_FLUID_DEAF */
     int band;                     /* the line it waits in */
@@ -26,7 +26,7 @@ typedef struct {
     double capacity; /* packets/s */
     double buffer;   /* packets */
     const pi2_aqm_law *aqm;       /* one that holds what it signals until the next update */
-    double parameters[PI2_AQM_PARAMETERS];
+    const void *parameters;
     double update_interval;       /* s */
     double state[PI2_AQM_STATES]; /* of the controller before time 0 */
     int at_dequeue;               /* packets are signalled as they leave, not as they come */

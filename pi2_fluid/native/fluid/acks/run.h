@@ -28,7 +28,7 @@ enum { PAUSES, STEADY, BUILDS_UP, RUNS };
 
 typedef struct {
     const pi2_sender_law *law;
-    double parameters[PI2_SENDER_PARAMETERS];
+    const void *parameters;
     int kind, states;
     int steady, signal, band, thinned, slow, spreads, copied, goes_on, phase;
     double number, per_flow, path, round_trip, per_round_trip, start, stop, ramp;
@@ -73,7 +73,8 @@ typedef struct pi2_acks {
     acks_lag *lags;
     size_t lag_count;
     const pi2_aqm_law *aqm;
-    double law[PI2_AQM_PARAMETERS], buffer, interval, end, step;
+    const void *law; /* what configures it */
+    double buffer, interval, end, step;
     long long most_steps;
     double most_bytes;
     pi2_fluid_change *changes;

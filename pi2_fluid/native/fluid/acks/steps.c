@@ -8,7 +8,7 @@
 
 void acks_signal_by(pi2_acks *run, const pi2_seen *seen)
 {
-    const pi2_signal signal = run->aqm->signals(run->law, run->state, seen);
+    const pi2_signal signal = run->aqm->signals(run->law, run->state, seen, NULL);
     for (int i = 0; i < run->class_count; i++)
         run->p[i] = run->streams[i].signal == PI2_FLUID_CLASSIC    ? signal.classic
                     : run->streams[i].signal == PI2_FLUID_SCALABLE ? signal.scalable

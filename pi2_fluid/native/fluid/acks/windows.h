@@ -24,11 +24,11 @@ static inline double acks_change_of(const acks_stream *stream, int kind, const d
                                     double rtt, double *change)
 {
     if (kind == RENO)
-        return pi2_reno_acked((const pi2_reno *)stream->parameters, x[0], acks, marks, change);
+        return pi2_reno_acked(stream->parameters, x[0], acks, marks, change);
     if (kind == SCALABLE)
-        return pi2_scalable_acked((const pi2_scalable *)stream->parameters, x[0], acks, marks, change);
+        return pi2_scalable_acked(stream->parameters, x[0], acks, marks, change);
     if (kind == CUBIC)
-        return pi2_cubic_acked((const pi2_cubic *)stream->parameters, x, acks, marks, change);
+        return pi2_cubic_acked(stream->parameters, x, acks, marks, change);
     return stream->law->acked(stream->parameters, x, acks, marks, rtt, change);
 }
 

@@ -39,7 +39,7 @@ static double signal_with(const pi2_routes *run, int i, int l, const double *sta
         const int at = run->visits[v].node;
         const routes_node *node = run->nodes + at;
         const int changed = at == l && !node->aqm->queue_signals;
-        const pi2_signal signals = changed ? node->aqm->signals(node->law, state, NULL)
+        const pi2_signal signals = changed ? node->aqm->signals(node->law, state, NULL, NULL)
                                            : routes_signals(run, at, run->now->y, run->mode);
         together = routes_combine(run, together, routes_signal_of(c, signals));
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fluid/controller.h"
 #include "fluid/pool.h"
 
 static int count_visits(const pi2_routes_problem *problem)
@@ -45,8 +46,12 @@ static void take_parts(pool *p, pi2_routes *run)
 static void take_numbers(pool *p, pi2_routes *run, int changes)
 {
     const size_t nodes = (size_t)run->node_count, classes = (size_t)run->class_count, size = (size_t)run->size;
-    const size_t signs = PI2_AQM_SWITCHES * nodes + PI2_SENDER_SWITCHES * classes;
+    size_t signs = 0;
     double **const of_size[] = {&run->weights, &run->k2, &run->k3, &run->k4, &run->middle, &run->then};
+    for (int l = 0; l < run->node_count; l++)
+        signs += (size_t)most_switches(run->nodes[l].aqm);
+    for (int i = 0; i < run->class_count; i++)
+        signs += (size_t)run->classes[i].law->switches;
     for (size_t i = 0; i < sizeof of_size / sizeof *of_size; i++)
         *of_size[i] = take(p, size, sizeof(double));
     run->foreseen = take(p, 4 * size, sizeof(double));
@@ -74,7 +79,7 @@ static void copy_nodes(pi2_routes *run, const pi2_routes_problem *problem)
         const pi2_routes_node *from = problem->nodes + l;
         routes_node *node = run->nodes + l;
         node->aqm = from->aqm;
-        memcpy(node->law, from->parameters, sizeof node->law);
+        node->law = from->parameters;
         node->buffer = from->buffer;
         node->continuous = pi2_flows(node->aqm, from->continuous, from->update_interval);
         node->interval = node->continuous ? INFINITY : from->update_interval;
@@ -94,7 +99,7 @@ static void copy_class(pi2_routes *run, const pi2_routes_problem *problem, int i
     const pi2_fluid_class *from = &problem->classes[i].flows;
     routes_class *c = run->classes + i;
     c->law = from->law;
-    memcpy(c->parameters, from->parameters, sizeof c->parameters);
+    c->parameters = from->parameters;
     c->signal = from->signal;
     c->thinned = from->thinned;
     c->kind = fluid_kind_of(from->law);

@@ -56,7 +56,7 @@ pi2_signal routes_signals(const pi2_routes *run, int l, const double *y, const r
     routes_state(node, y, state);
     if (node->aqm->queue_signals)
         routes_seen(run, l, y, mode, &seen);
-    return node->aqm->signals(node->law, state, &seen);
+    return node->aqm->signals(node->law, state, &seen, NULL);
 }
 
 double routes_kept(const routes_node *node, const double *y)
@@ -74,7 +74,7 @@ void routes_controller_slope(const pi2_routes *run, int l, const double *y, doub
     pi2_seen seen;
     if (node->by_pi) {
         const double growth = routes_queue_slope(link, net) * link->per_packet;
-        slope[0] = pi2_pi_slope((const void *)node->law, y[node->queue] * link->per_packet, growth);
+        slope[0] = pi2_pi_slope(node->law, y[node->queue] * link->per_packet, growth);
         return;
     }
     if (!node->continuous && !node->aqm->drift) {
@@ -85,9 +85,9 @@ void routes_controller_slope(const pi2_routes *run, int l, const double *y, doub
     routes_state(node, y, state);
     see(run, l, y, run->mode, net + link->capacity, &seen);
     if (node->continuous)
-        node->aqm->flow(node->law, state, &seen, routes_queue_slope(link, net) / link->capacity, all);
+        node->aqm->flow(node->law, state, &seen, routes_queue_slope(link, net) / link->capacity, NULL, all);
     else
-        node->aqm->drift(node->law, state, &seen, all);
+        node->aqm->drift(node->law, state, &seen, NULL, all);
     for (int j = 0; j < node->moving; j++)
         slope[j] = all[node->moves[j]];
 }

@@ -8,7 +8,7 @@ typedef struct {
     double capacity; /* packets/s */
     double buffer;   /* packets */
     const pi2_aqm_law *aqm; /* of one band */
-    double parameters[PI2_AQM_PARAMETERS];
+    const void *parameters; /* what configures it; it must last as long as the run */
     double update_interval; /* s; INFINITY: the queue never ticks */
     int continuous;         /* the controller moves by its flow instead */
     double queue;           /* packets, before time 0 */

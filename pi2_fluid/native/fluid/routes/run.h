@@ -28,7 +28,7 @@ typedef struct {
 
 typedef struct {
     const pi2_aqm_law *aqm;
-    double law[PI2_AQM_PARAMETERS];
+    const void *law; /* what configures it */
     double buffer;
     double interval, tick; /* s; number of the next one */
     int continuous, thins;
@@ -60,7 +60,7 @@ typedef struct {
 
 typedef struct {
     const pi2_sender_law *law;
-    double parameters[PI2_SENDER_PARAMETERS];
+    const void *parameters;
     int signal, thinned, listens;
     int kind;          /* RENO, SCALABLE, OTHER_LAW */
     int windowed;      /* sends window / round-trip time */

@@ -60,7 +60,7 @@ static double signal_then(const pi2_routes *run, const routes_class *c, const ro
     for (int j = 0; j < node->moving; j++)
         state[node->moves[j]] = routes_then(run, r, node->controller + j)
                                 + later * routes_slope_then(run, r, node->controller + j);
-    return routes_signal_of(c, node->aqm->signals(node->law, state, NULL));
+    return routes_signal_of(c, node->aqm->signals(node->law, state, NULL, NULL));
 }
 
 /* The probability of a signal, of all nodes of its route, that a class hears: now, or later by `after` (s) if all goes on
@@ -217,16 +217,21 @@ static inline void law_slopes(const pi2_routes *run, int i, const routes_point *
 {
     const routes_class *c = run->classes + i;
     const routes_reader *r = run->readers + c->reader;
-    const double *x = at->y + c->x, window = routes_then(run, r, c->x);
-    double back = c->base_rtt, p;
+    const double *x = at->y + c->x;
+    double back = c->base_rtt, p, x_delayed[PI2_SENDER_STATES];
+    x_delayed[0] = routes_then(run, r, c->x);
     for (int k = 0; k < c->end - c->from; k++)
         back += routes_then(run, r, c->nodes[k]) * r->mode->links[c->nodes[k]].per_packet; /* queues come first */
     p = hear(run, i, 0.0, NULL);
-    *heard = window / back * p;
+    *heard = x_delayed[0] / back * p;
     if (c->kind != OTHER_LAW)
         slopes[0] = fluid_window_rate(c->kind, c->parameters, x[0], *heard, at->per_rtt[i]);
-    else
-        c->law->rate(c->parameters, x, window, p, at->rtt[i], back, slopes);
+    else {
+        for (int j = 1; j < c->states; j++)
+            if (c->law->recalls & (1u << j))
+                x_delayed[j] = routes_then(run, r, c->x + j);
+        c->law->rate(c->parameters, x, x_delayed, p, at->rtt[i], back, NULL, slopes);
+    }
 }
 
 double routes_window_slope(pi2_routes *run, int i, routes_point *at)
@@ -241,7 +246,7 @@ void routes_slopes_at_rest(const pi2_routes *run, int i, const routes_point *at,
 {
     const routes_class *c = run->classes + i;
     const double *x = at->y + c->x;
-    c->law->rate(c->parameters, x, x[0], p, at->rtt[i], at->rtt[i], slopes);
+    c->law->rate(c->parameters, x, x, p, at->rtt[i], at->rtt[i], NULL, slopes);
 }
 
 static inline void sender_slopes(pi2_routes *run, routes_point *at, int i)

@@ -248,6 +248,8 @@ static void accept(pi2_routes *run)
         run->status = PI2_FLUID_STUCK;
     for (int l = 0; l < run->node_count; l++)
         sum += run->now->y[run->nodes[l].queue];
+    for (int i = 0; i < run->class_count; i++) /* which an empty queue does not show */
+        sum += run->now->y[run->classes[i].x];
     if (!(fabs(sum) < INFINITY)) /* where whatever is not finite ends up */
         run->status = PI2_FLUID_NOT_FINITE;
     if (SELDOM(run->past.forgot) && too_old(run))

@@ -29,17 +29,21 @@ static int initial(const void *law, double *state)
     return 1;
 }
 
-static void drift(const void *law, const double *state, const pi2_seen *seen, double *slope)
+static void drift(const void *law, const double *state, const pi2_seen *seen, const signed char *sides,
+                  double *slope)
 {
     const pi2_avq *p = law;
+    (void)sides;
     (void)state;
     slope[0] = p->alpha * (p->utilization - seen->arrival_rate / seen->capacity);
 }
 
-static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope)
+static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay,
+                 const signed char *sides, double *slope)
 {
+    (void)sides;
     (void)d_queue_delay;
-    drift(law, state, seen, slope);
+    drift(law, state, seen, sides, slope);
 }
 
 static void saturate(const void *law, double *state)
@@ -57,8 +61,9 @@ static double controller(const void *law, const double *state)
     return lost(p, p->utilization / at_least_nothing(state[0]));
 }
 
-static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
+static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen, const signed char *sides)
 {
+    (void)sides;
     return pi2_same_for_all(law, lost(law, seen->arrival_rate / (seen->capacity * at_least_nothing(state[0]))));
 }
 

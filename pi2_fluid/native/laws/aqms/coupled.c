@@ -2,8 +2,9 @@
  * PI2 paper (CoNEXT'16), section 5; RFC 9332, section 2.1. */
 #include "laws/aqms/pi_family.h"
 
-static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
+static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen, const signed char *sides)
 {
+    (void)sides;
     (void)seen;
     return pi2_coupled_encode(law, state[PI2_U]);
 }

@@ -26,11 +26,12 @@ static double native(const dualpi2 *p, double delay)
     return inner > 0.0 ? (inner <= 1.0 + 1e-12 ? inner : 1.0) : 0.0;
 }
 
-static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
+static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen, const signed char *sides)
 {
     const dualpi2 *p = law;
     pi2_signal signal = pi2_coupled_encode(&p->coupled, state[PI2_U]);
     const double own = native(p, seen->queue_delay[L]);
+    (void)sides;
     if (!(signal.scalable >= own))
         signal.scalable = own;
     return signal;

@@ -6,8 +6,9 @@ static pi2_signal encode(const void *law, double u)
     return pi2_same_for_all(law, u * u);
 }
 
-static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
+static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen, const signed char *sides)
 {
+    (void)sides;
     (void)seen;
     return encode(law, state[PI2_U]);
 }

@@ -15,8 +15,10 @@ void pi2_pi_update(const void *law, const double *state, const pi2_seen *seen, d
     after[PI2_DELAY_BEFORE] = delay;
 }
 
-void pi2_pi_flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope)
+void pi2_pi_flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay,
+                 const signed char *sides, double *slope)
 {
+    (void)sides;
     (void)state;
     slope[PI2_U] = pi2_pi_slope(law, seen->queue_delay[0], d_queue_delay);
     slope[PI2_DELAY_BEFORE] = d_queue_delay;

@@ -54,7 +54,8 @@ static inline pi2_signal pi2_coupled_encode(const pi2_coupled *p, double u)
 /* The table entries of the family. */
 int pi2_pi_initial(const void *law, double *state);
 void pi2_pi_update(const void *law, const double *state, const pi2_seen *seen, double dt, double *after);
-void pi2_pi_flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope);
+void pi2_pi_flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay,
+                 const signed char *sides, double *slope);
 void pi2_pi_saturate(const void *law, double *state);
 pi2_signal pi2_encode_coupled(const void *law, double u);
 

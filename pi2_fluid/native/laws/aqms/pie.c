@@ -68,11 +68,13 @@ static void update(const void *law, const double *state, const pi2_seen *seen, d
 }
 
 /* The cap limits the integral part only, so that a jump of the delay keeps its meaning. */
-static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope)
+static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay,
+                 const signed char *sides, double *slope)
 {
     const pie *p = law;
     const double delay = seen->queue_delay[0], u = state[PI2_U], factor = gain_factor(p, u);
     double integral = factor * p->pi.alpha * (delay - p->pi.target);
+    (void)sides;
     if (p->cap != 0.0 && integral > STEP && u >= CAPPED_ABOVE)
         integral = STEP;
     if (p->boost != 0.0 && delay > LONG_DELAY)
@@ -85,9 +87,10 @@ static void flow(const void *law, const double *state, const pi2_seen *seen, dou
         slope[LEFT] = state[LEFT] > 0.0 ? -1.0 : 0.0;
 }
 
-static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
+static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen, const signed char *sides)
 {
     const pie *p = law;
+    (void)sides;
     (void)seen;
     return pi2_same_for_all(law, p->burst >= 0.0 && state[LEFT] > 0.0 ? 0.0 : state[PI2_U]);
 }

@@ -18,17 +18,21 @@ static void update(const void *law, const double *state, const pi2_seen *seen, d
     after[PI2_PRICE_COUNT] = 0.0;
 }
 
-static void drift(const void *law, const double *state, const pi2_seen *seen, double *slope)
+static void drift(const void *law, const double *state, const pi2_seen *seen, const signed char *sides,
+                  double *slope)
 {
+    (void)sides;
     (void)law;
     (void)state;
     slope[PI2_PRICE] = 0.0;
     slope[PI2_PRICE_COUNT] = seen->arrival_rate;
 }
 
-static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope)
+static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay,
+                 const signed char *sides, double *slope)
 {
     const price *p = law;
+    (void)sides;
     (void)state;
     (void)d_queue_delay;
     slope[PI2_PRICE] = seen->arrival_rate / (p->utilization * seen->capacity) - 1.0;
@@ -40,8 +44,9 @@ static pi2_signal encode(const void *law, double u)
     return pi2_price_encode(law, ((const price *)law)->phi, u);
 }
 
-static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
+static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen, const signed char *sides)
 {
+    (void)sides;
     (void)seen;
     return encode(law, state[PI2_PRICE]);
 }

@@ -45,18 +45,22 @@ static void update(const void *law, const double *state, const pi2_seen *seen, d
 }
 
 /* n packets leave (1 - weight)^n of a difference: an exponential in the number of arrivals. */
-static void drift(const void *law, const double *state, const pi2_seen *seen, double *slope)
+static void drift(const void *law, const double *state, const pi2_seen *seen, const signed char *sides,
+                  double *slope)
 {
     const red *p = law;
+    (void)sides;
     slope[AVERAGE] = -log1p(-p->weight) * seen->arrival_rate * (seen->queue - state[AVERAGE]);
     slope[MAX_P] = 0.0;
 }
 
-static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope)
+static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay,
+                 const signed char *sides, double *slope)
 {
     const red *p = law;
+    (void)sides;
     (void)d_queue_delay;
-    drift(law, state, seen, slope);
+    drift(law, state, seen, sides, slope);
     if (p->adaptive != 0.0)
         slope[MAX_P] = adapt(p, state, log(SHRINK)) / p->update_interval;
 }
@@ -73,8 +77,9 @@ static double controller(const void *law, const double *state)
     return p->gentle != 0.0 && average < 2.0 * p->max ? max_p + (1.0 - max_p) * (average - p->max) / p->max : 1.0;
 }
 
-static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
+static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen, const signed char *sides)
 {
+    (void)sides;
     (void)seen;
     return pi2_same_for_all(law, controller(law, state));
 }

@@ -24,20 +24,24 @@ static void update(const void *law, const double *state, const pi2_seen *seen, d
     after[COUNT] = 0.0;
 }
 
-static void drift(const void *law, const double *state, const pi2_seen *seen, double *slope)
+static void drift(const void *law, const double *state, const pi2_seen *seen, const signed char *sides,
+                  double *slope)
 {
+    (void)sides;
     (void)law;
     (void)state;
     slope[PRICE] = slope[AVERAGE] = 0.0;
     slope[COUNT] = seen->arrival_rate;
 }
 
-static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope)
+static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay,
+                 const signed char *sides, double *slope)
 {
     const pi2_rem *p = law;
     const double T = p->update_interval;
     const int averages = p->weight < 1.0;
     const double arriving = averages ? state[AVERAGE] / T : seen->arrival_rate;
+    (void)sides;
     (void)d_queue_delay;
     slope[PRICE] = p->gamma * (arriving - seen->capacity + p->alpha / T * (seen->queue - p->target));
     slope[AVERAGE] = averages ? -log1p(-p->weight) / T * (seen->arrival_rate * T - state[AVERAGE]) : 0.0;
@@ -49,8 +53,9 @@ static pi2_signal encode(const void *law, double u)
     return pi2_price_encode(law, ((const pi2_rem *)law)->phi, u);
 }
 
-static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
+static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen, const signed char *sides)
 {
+    (void)sides;
     (void)seen;
     return encode(law, state[PRICE]);
 }

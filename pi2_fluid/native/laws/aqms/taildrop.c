@@ -9,8 +9,9 @@ static int initial(const void *law, double *state)
 }
 
 /* The fraction of the arrivals that does not fit. */
-static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
+static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen, const signed char *sides)
 {
+    (void)sides;
     (void)state;
     return pi2_same_for_all(law, seen->arrival_rate > 0.0 ? seen->overflow / seen->arrival_rate : 0.0);
 }

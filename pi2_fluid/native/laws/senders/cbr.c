@@ -7,11 +7,12 @@ typedef struct {
     FIELDS(PI2_FIELD)
 } cbr;
 
-static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
-                 double rtt_delayed, double *dx)
+static void rate(const void *law, const double *x, const double *x_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, const signed char *sides, double *dx)
 {
+    (void)sides;
     (void)law;
-    (void)window_delayed;
+    (void)x_delayed;
     (void)signal_delayed;
     (void)rtt;
     (void)rtt_delayed;

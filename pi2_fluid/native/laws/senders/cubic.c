@@ -11,11 +11,12 @@ static void initial(const void *law, double window, double *x)
     x[PI2_CUBIC_VARIANCE] = 0.0;
 }
 
-static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
-                 double rtt_delayed, double *dx)
+static void rate(const void *law, const double *x, const double *x_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, const signed char *sides, double *dx)
 {
-    const double signals = window_delayed / rtt_delayed * signal_delayed;
+    const double signals = x_delayed[0] / rtt_delayed * signal_delayed;
     const double cut = pi2_cubic_moves(law, x, signals, ((const pi2_cubic *)law)->increase / rtt, dx);
+    (void)sides;
     dx[PI2_CUBIC_WINDOW] -= cut;
 }
 

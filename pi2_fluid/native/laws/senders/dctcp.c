@@ -41,14 +41,15 @@ static void initial(const void *law, double window, double *x)
     x[ALPHA] = 1.0;
 }
 
-static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
-                 double rtt_delayed, double *dx)
+static void rate(const void *law, const double *x, const double *x_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, const signed char *sides, double *dx)
 {
     const dctcp *p = law;
-    const double marks = window_delayed * signal_delayed; /* expected in a round trip */
+    const double marks = x_delayed[0] * signal_delayed; /* expected in a round trip */
     const double reductions = marks < 1.0 ? marks : 1.0;
     const double cut = 0.5 * x[ALPHA] * x[WINDOW];
     const double spread = SPREAD * sqrt(p->gain / (2.0 - p->gain));
+    (void)sides;
     (void)rtt_delayed;
     if (p->renewal == 0.0)
         dx[WINDOW] = (1.0 - cut * reductions) / rtt;

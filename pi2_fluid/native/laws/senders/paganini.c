@@ -13,11 +13,12 @@ static double sending_rate_under(const void *law, const double *x, double signal
     return most * exp(-pi2_paganini_damping(p, pi2_paganini_price(p, signal), rtt));
 }
 
-static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
-                 double rtt_delayed, double *dx)
+static void rate(const void *law, const double *x, const double *x_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, const signed char *sides, double *dx)
 {
     const paganini *p = law;
-    (void)window_delayed;
+    (void)sides;
+    (void)x_delayed;
     (void)rtt_delayed;
     dx[0] = 0.0;
     if (p->largest_rate == 0.0) {

@@ -25,14 +25,15 @@ static void initial(const void *law, double window, double *x)
     x[ALPHA] = 1.0;
 }
 
-static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
-                 double rtt_delayed, double *dx)
+static void rate(const void *law, const double *x, const double *x_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, const signed char *sides, double *dx)
 {
     const prague *p = law;
     const double virtual = virtual_rtt(p, rtt), part = rtt / virtual;
-    const double acks = window_delayed / rtt_delayed, marks = acks * signal_delayed;
+    const double acks = x_delayed[0] / rtt_delayed, marks = acks * signal_delayed;
     const double expected = marks * virtual_rtt(p, rtt_delayed); /* in a virtual round trip */
     const double reductions = (expected < 1.0 ? expected : 1.0) / virtual;
+    (void)sides;
     dx[WINDOW] = part * part * (acks - marks) / x[WINDOW] - 0.5 * x[ALPHA] * x[WINDOW] * reductions;
     dx[ALPHA] = p->gain * (signal_delayed - x[ALPHA]) / virtual;
 }

@@ -1,10 +1,11 @@
 #include "laws/senders/reno.h"
 #include "laws/sender.h"
 
-static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
-                 double rtt_delayed, double *dx)
+static void rate(const void *law, const double *x, const double *x_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, const signed char *sides, double *dx)
 {
-    dx[0] = pi2_reno_rate(law, x[0], window_delayed / rtt_delayed * signal_delayed, 1.0 / rtt);
+    (void)sides;
+    dx[0] = pi2_reno_rate(law, x[0], x_delayed[0] / rtt_delayed * signal_delayed, 1.0 / rtt);
 }
 
 static double acked(const void *law, const double *x, double acks, double marks, double rtt, double *dx)

@@ -1,11 +1,12 @@
 #include "laws/senders/scalable.h"
 #include "laws/sender.h"
 
-static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
-                 double rtt_delayed, double *dx)
+static void rate(const void *law, const double *x, const double *x_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, const signed char *sides, double *dx)
 {
+    (void)sides;
     (void)x;
-    dx[0] = pi2_scalable_rate(law, window_delayed / rtt_delayed * signal_delayed, 1.0 / rtt);
+    dx[0] = pi2_scalable_rate(law, x_delayed[0] / rtt_delayed * signal_delayed, 1.0 / rtt);
 }
 
 static double acked(const void *law, const double *x, double acks, double marks, double rtt, double *dx)

@@ -26,12 +26,13 @@ static void initial(const void *law, double window, double *x)
     x[SENDING] = 1.0;
 }
 
-static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
-                 double rtt_delayed, double *dx)
+static void rate(const void *law, const double *x, const double *x_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, const signed char *sides, double *dx)
 {
     const timeoutreno *p = law;
-    const double signals = window_delayed / rtt_delayed * signal_delayed;
+    const double signals = x_delayed[0] / rtt_delayed * signal_delayed;
     const double back = (1.0 - signal_delayed) / ((rtt + p->min_rto) * backoff(signal_delayed));
+    (void)sides;
     dx[WINDOW] = pi2_reno_rate(&p->reno, x[WINDOW], signals, 1.0 / rtt);
     dx[SENDING] = (1.0 - x[SENDING]) * back - x[SENDING] * signals * signal_delayed;
 }
