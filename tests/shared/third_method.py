@@ -1,56 +1,28 @@
 """The fluid by a third method, for tests: SciPy's DOP853, which knows nothing of the laws' kinks.
 
-It shares neither code nor decisions with the solvers. The equations are written again, after the
-conventions of docs/fluid.md; of the laws only their public methods are called. Steps end at ticks,
-changes, bounds and the images of these. Kinks within the laws themselves are announced by nobody
-and asked of nobody: the error control of order 8 finds them by shortening its steps until they no
-longer matter, which is slow and cannot be misled by what a law says of itself.
+It shares neither code nor decisions with the solvers. Steps end at ticks, changes, bounds and the
+images of these. Kinks within the laws themselves are announced by nobody and asked of nobody: the
+error control of order 8 finds them by shortening its steps until they no longer matter, which is
+slow and cannot be misled by what a law says of itself.
 
-How far it is off is the difference of two runs, whose tolerances and longest steps differ.
+How far it is off is the difference of two runs with other steps.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.integrate import DOP853
 from scipy.optimize import brentq
+from third_equations import LARGE, Equations, Phase
 
-from pi2_fluid.laws.aqm import Aqm, Seen
-
-_LARGE = 1e30
 _CLOSE = 1e-12  # s, between which two instants are one
 _LOOKS = (0.2, 0.4, 0.6, 0.8, 1.0)  # parts of a step at which bounds are looked at
 _HIGHEST = 2  # order of the weakest kinks whose images end a step
 _FORCED = 1e-13  # s, stepped over where a jump lets no step through
-
-
-@dataclass(frozen=True)
-class Phase:
-    """What is constant between two breakpoints."""
-
-    capacity: float
-    counts: tuple
-    started: tuple
-    slow: tuple
-    floored: tuple
-    empty: tuple
-    held: tuple
-    full: bool = False
-    signalling: bool = True
-
-    def active(self, i):
-        """Whether class `i` sends."""
-        return self.started[i] and self.counts[i] > 0.0
-
-    def having(self, name, i, value):
-        """The same with one of a tuple made another."""
-        values = list(getattr(self, name))
-        values[i] = value
-        return replace(self, **{name: tuple(values)})
 
 
 @dataclass
@@ -63,164 +35,17 @@ class Piece:
     phase: Phase
 
 
-@dataclass
-class Sight:
-    """What follows from the state of one instant."""
-
-    tau: tuple
-    rtt: list
-    net: list
-    growth: list
-    seen: Seen
-    met: list = field(default_factory=list)
-
-
-class Third:
+class Third(Equations):
     """One trajectory of a scenario with one node."""
 
-    def __init__(self, scenario, update="sampled", *, initial=None, tolerance=3e-14, part=0.15):
-        self.scenario, self.tolerance, self.part = scenario, tolerance, part
-        self.law, self.flows = scenario.aqm, scenario.flows
-        self.senders = [flow.sender.on_link(scenario.packet_size) for flow in self.flows]
-        self.base = [float(flow.base_rtt) for flow in self.flows]
-        self.room = float(scenario.link.buffer)
-        self.bands = self.law.bands
-        self.band = [int(self.bands == 2 and s.signal == "scalable") for s in self.senders]
-        self.thinned = [self.law.thins and s.thinned for s in self.senders]
-        self.listens = [s.constant_rate is None for s in self.senders]
-        self.interval = None
-        if self.law.update_interval is not None:
-            self.interval = float(self.law.update_interval)
-        self.ticks = update == "sampled" and self.interval is not None
-        bounded = type(self.law).saturate is not Aqm.saturate
-        self.flowing = not self.ticks and (self.interval is not None or bounded)
-        self.plain_signals = type(self.law).signals is Aqm.signals
-        self._lay_out(initial)
-        self.forced = self.evaluations = 0
-
-    def _lay_out(self, initial):
-        flows, law = self.flows, self.law
-        start = [0.0] * self.bands
-        self.control = slice(len(start), len(start) + len(law.initial()))
-        start += [float(v) for v in law.initial()]
-        self.places = []
-        for i, (flow, sender) in enumerate(zip(flows, self.senders, strict=True)):
-            window = float(flow.initial_window)
-            if initial is not None and "window" in initial:
-                window = initial["window"][i]
-            x = sender.initial(window)
-            x = [float(v) for v in (x if isinstance(x, tuple) else (x,))]
-            self.places.append(slice(len(start), len(start) + len(x)))
-            start += x
-        self.hoped = slice(len(start), len(start) + len(flows))
-        start += [0.0] * len(flows)
-        if initial is not None:
-            start[0] = float(initial.get("queue", 0.0))
-        self.y = np.array(start)
-        scales = np.full(len(start), 0.1)
-        scales[: self.bands] = 1e-3 * self._packets(self.scenario.link.capacity)
-        scales[self.control] = 1e-3
-        self.scales = scales
-        there = tuple(initial is not None and flow.start == 0.0 for flow in flows)
-        self.phase = Phase(
-            capacity=self._packets(self.scenario.link.capacity),
-            counts=tuple(float(flow.count) for flow in flows),
-            started=there,
-            slow=tuple(
-                bool(flow.slow_start and s.signal is not None and not now)
-                for flow, s, now in zip(flows, self.senders, there, strict=True)
-            ),
-            floored=(False,) * len(flows),
-            empty=tuple(q <= 0.0 for q in start[: self.bands]),
-            held=(0,) * (self.control.stop - self.control.start),
-            signalling=initial is not None,
-        )
+    def __init__(self, scenario, update="sampled", *, initial=None, tolerance=3e-14, part=0.05):
+        super().__init__(scenario, update, initial)
+        self.tolerance, self.part, self.forced = tolerance, part, 0
         begin = self.y.copy()
         self.pieces = [Piece(-math.inf, 0.0, lambda _: begin, self.phase)]
         self.starts = [-math.inf]
         self.marks, self.orders = [-math.inf, 0.0], [0, 0]
-        self.branch = [0] * len(flows)
-        self.limits = []
-        for j in range(self.control.stop - self.control.start):
-            ends = []
-            for far in (-_LARGE, _LARGE):
-                state = [float(v) for v in law.initial()]
-                state[j] = far
-                ends.append(float(law.saturate(tuple(state))[j]))
-            self.limits.append(tuple(ends))
-
-    def _packets(self, capacity):
-        return float(capacity) / (8.0 * float(self.scenario.packet_size))
-
-    # What follows from the state
-
-    def x(self, y, i):
-        """The state of class `i` as its law wants it."""
-        values = y[self.places[i]]
-        return tuple(values) if len(values) > 1 else values[0]
-
-    def _sent(self, y, phase, rtt, heard):
-        law, rates = self.law, []
-        kept = 1.0
-        if any(self.thinned):
-            kept = 1.0 - float(law.encode(law.controller(tuple(y[self.control]))).classic)
-        for i, sender in enumerate(self.senders):
-            rate = 0.0
-            if phase.active(i):
-                if sender.answers_at_once:
-                    rate = sender.sending_rate_under(self.x(y, i), heard(i, rtt[i]), rtt[i])
-                else:
-                    rate = sender.sending_rate(self.x(y, i), rtt[i])
-                rate = phase.counts[i] * float(rate) * (kept if self.thinned[i] else 1.0)
-            rates.append(rate)
-        return rates
-
-    def look(self, y, phase, heard=None):
-        """Delays, round-trip times, growth of the queues, and what the law sees."""
-        C = phase.capacity
-        if self.bands == 1:
-            tau = (y[0] / C,)
-            rtt = [base + tau[0] for base in self.base]
-            arrivals = sum(self._sent(y, phase, rtt, heard))
-            net = [arrivals - C]
-            overflow = max(0.0, net[0]) if phase.full else 0.0
-        else:
-            waits = [not empty for empty in phase.empty]
-            need = self._by_band(self._sent(y, phase, self.base, heard))
-            served = [float(v) for v in self.law.serve(waits, need, C)]
-            tau = tuple(y[k] / served[k] if waits[k] else 0.0 for k in (0, 1))
-            rtt = [base + tau[k] for base, k in zip(self.base, self.band, strict=True)]
-            need = self._by_band(self._sent(y, phase, rtt, heard))
-            net = []
-            for k in (0, 1):
-                as_if = served
-                if not waits[k]:
-                    as_if = self.law.serve([w or j == k for j, w in enumerate(waits)], need, C)
-                net.append(need[k] - float(as_if[k]))
-            arrivals, overflow = sum(need), 0.0
-        growth = [0.0 if e else n for e, n in zip(phase.empty, net, strict=True)]
-        if phase.full:
-            assert self.bands == 1, "a full buffer of two bands is left out here"
-            growth = [min(growth[0], 0.0)]
-        delay = tau if self.bands == 2 else tau[0]
-        waiting = float(sum(y[: self.bands]))
-        return Sight(tau, rtt, net, growth, Seen(delay, waiting, arrivals, C, overflow))
-
-    def _by_band(self, rates):
-        sums = [0.0, 0.0]
-        for rate, k in zip(rates, self.band, strict=True):
-            sums[k] += rate
-        return sums
-
-    def signal(self, y, sight, i):
-        """With which probability packets of class `i` are signalled now."""
-        kind = "classic" if self.thinned[i] else self.senders[i].signal
-        if kind is None:
-            return 0.0
-        state = tuple(y[self.control])
-        if self.plain_signals:
-            return float(getattr(self.law.encode(self.law.controller(state)), kind))
-        return float(getattr(self.law.signals(state, sight.seen), kind))
+        self.branch = [0] * len(self.flows)
 
     def past(self, i, t):
         """State and phase at an earlier instant, on the branch that class `i` is reading."""
@@ -241,46 +66,6 @@ class Third:
         """Whether a piece is too short for its polynomial to go on so far."""
         return 2.0 * (self.pieces[place].end - self.pieces[place].start) < beyond
 
-    def heard(self, i, t, rtt):
-        """What class `i` hears at `t`: its state, its signal and its round-trip time of then."""
-        then, phase = self.past(i, t - rtt)
-        simple = self.plain_signals and self.bands == 1
-        sight = None if simple else self.look(then, phase)
-        rtt_then = self.base[i] + then[0] / phase.capacity if simple else sight.rtt[i]
-        p = self.signal(then, sight, i) if phase.signalling and phase.active(i) else 0.0
-        return self.x(then, i), p, rtt_then
-
-    def slopes(self, t, y):
-        """The right-hand side."""
-        self.evaluations += 1
-        y = y.tolist()
-        phase, slopes = self.phase, [0.0] * len(y)
-        sight = self.look(y, phase, lambda i, rtt: self.heard(i, t, rtt)[1])
-        slopes[: self.bands] = sight.growth
-        moves = self.control_slopes(y, sight)
-        slopes[self.control] = [0.0 if h else m for h, m in zip(phase.held, moves, strict=True)]
-        for i, place in enumerate(self.places):
-            if phase.active(i) and self.listens[i]:
-                x_then, p, rtt_then = self.heard(i, t, sight.rtt[i])
-                rate = self.senders[i].rate(self.x(y, i), x_then, p, sight.rtt[i], rtt_then)
-                slopes[place] = [float(v) for v in (rate if isinstance(rate, tuple) else (rate,))]
-                if phase.floored[i]:
-                    slopes[place.start] = 0.0
-                if phase.slow[i]:
-                    slopes[place.start] = math.log(2.0) * y[place.start] / sight.rtt[i]
-                    first = x_then[0] if isinstance(x_then, tuple) else x_then
-                    slopes[self.hoped.start + i] = first / rtt_then * p
-        return np.array(slopes)
-
-    def control_slopes(self, y, sight):
-        """How the controller's state moves, were nothing clipped."""
-        state = tuple(y[self.control])
-        if self.flowing:
-            moves = self.law.flow(state, sight.seen, sight.growth[0] / sight.seen.capacity)
-        else:
-            moves = self.law.drift(state, sight.seen)
-        return [float(v) for v in moves]
-
     # Bounds, and images: each a function that is positive beyond
 
     def _watched(self):
@@ -292,11 +77,11 @@ class Third:
 
         for k in range(self.bands):
             if phase.empty[k]:
-                yield "fill", k, 1e-11 * C, lambda t, y, k=k: self._look_at(t, y).net[k]
+                yield "fill", k, 1e-11 * C, lambda t, y, k=k: self.look_at(t, y).net[k]
             else:
                 yield "empty", k, 1e-10, lambda t, y, k=k: -y[k]
         if phase.full:
-            yield "drain", 0, 1e-11 * C, lambda t, y: -self._look_at(t, y).net[0]
+            yield "drain", 0, 1e-11 * C, lambda t, y: -self.look_at(t, y).net[0]
         else:
             yield "full", 0, 1e-10, lambda t, y: sum(y[: self.bands]) - self.room
         if self.flowing:
@@ -307,18 +92,18 @@ class Third:
                         "release",
                         j,
                         1e-13,
-                        lambda t, y, j=j, side=side: -side * self._moves(t, y)[j],
+                        lambda t, y, j=j, side=side: -side * self.moves(t, y)[j],
                     )
                     continue
-                if low > -_LARGE:
+                if low > -LARGE:
                     yield "low", j, 1e-15, lambda t, y, p=place, b=low: b - y[p]
-                if high < _LARGE:
+                if high < LARGE:
                     yield "high", j, 1e-15, lambda t, y, p=place, b=high: y[p] - b
         for i, place in enumerate(self.places):
             if not (phase.active(i) and self.listens[i]):
                 continue
             if phase.floored[i]:
-                yield "lift", i, 1e-11, lambda t, y, i=i: self._window_slope(t, y, i)
+                yield "lift", i, 1e-11, lambda t, y, i=i: self.window_slope(t, y, i)
             else:
                 yield "floor", i, 1e-13, lambda t, y, p=place.start: -y[p]
             if phase.slow[i]:
@@ -330,18 +115,6 @@ class Third:
             if b > 0:
                 low = self.marks[b]
                 yield "back", i, _CLOSE, lambda t, y, i=i, m=low: m - (t - at(y).rtt[i])
-
-    def _look_at(self, t, y):
-        return self.look(y, self.phase, lambda i, rtt: self.heard(i, t, rtt)[1])
-
-    def _moves(self, t, y):
-        return self.control_slopes(y, self._look_at(t, y))
-
-    def _window_slope(self, t, y, i):
-        sight = self._look_at(t, y)
-        x_then, p, rtt_then = self.heard(i, t, sight.rtt[i])
-        rate = self.senders[i].rate(self.x(y, i), x_then, p, sight.rtt[i], rtt_then)
-        return float(rate[0] if isinstance(rate, tuple) else rate)
 
     def _first_beyond(self, start, end, at):
         """Return when the first watched function becomes positive in a step, and which."""
@@ -359,9 +132,11 @@ class Third:
                 if before >= first:
                     break
                 if beyond(t, state(t)) > slack:
+                    # Where the step begins on it, it is reached where it is left by the slack.
+                    least = 0.0 if beyond(before, state(before)) < 0.0 else slack
 
-                    def excess(t, beyond=beyond, slack=slack):
-                        return beyond(t, at(t).tolist()) - slack
+                    def excess(t, beyond=beyond, least=least):
+                        return beyond(t, at(t).tolist()) - least
 
                     where = before
                     if excess(before) < 0.0:
@@ -390,14 +165,16 @@ class Third:
         self._happen(0.0)
         while self.t < end - _CLOSE:
             self._advance(min([end, self._next()]))
-        rows = []
+        delays, windows = [], []
         for t in times:
-            piece = self.pieces[min(bisect_right(self.starts, t) - 1, len(self.pieces) - 1)]
-            y = piece.at(t).tolist()
-            rows.append((self.look(y, piece.phase, lambda i, rtt: 0.0).tau, y))
-        delays = np.array([tau for tau, _ in rows])
-        windows = np.array([[y[place.start] for place in self.places] for _, y in rows])
-        return delays, windows
+            piece = self.pieces[bisect_right(self.starts, t) - 1]
+            self.phase, y = piece.phase, piece.at(t).tolist()
+            self._seek_at(t, y)
+            sight = self.look_at(t, y)
+            delays.append(sight.tau)
+            windows.append([self.window(t, y, sight.rtt[i], i) for i in range(len(self.flows))])
+        delays = np.array(delays)
+        return delays, np.array(windows)
 
     def _scheduled(self):
         agenda = [(float(change.at), 0, change) for change in self.scenario.changes]
@@ -534,15 +311,18 @@ class Third:
 
     def _seek(self):
         """Find again where each class reads, after its delay has jumped."""
-        sight = self.look(self.y.tolist(), self.phase, lambda i, rtt: 0.0)
+        self._seek_at(self.t, self.y.tolist())
+
+    def _seek_at(self, t, y):
+        sight = self.look(y, self.phase, lambda i, rtt: 0.0)
         for i, rtt in enumerate(sight.rtt):
-            self.branch[i] = bisect_right(self.marks, self.t - rtt) - 1
+            self.branch[i] = bisect_right(self.marks, t - rtt) - 1
 
     def _decide(self):
         """Say anew which bounds hold."""
         y = self.y.tolist()
         for _ in range(2):
-            net = self._look_at(self.t, y).net
+            net = self.look_at(self.t, y).net
             empty = tuple(y[k] <= 0.0 and net[k] <= 0.0 for k in range(self.bands))
             full = sum(y[: self.bands]) >= self.room and net[0] >= 0.0
             self.phase = replace(self.phase, empty=empty, full=full)
@@ -551,9 +331,7 @@ class Third:
             y = self.y.tolist()
         if self.flowing:
             state, held = y[self.control], []
-            for v, move, (low, high) in zip(
-                state, self._moves(self.t, y), self.limits, strict=True
-            ):
+            for v, move, (low, high) in zip(state, self.moves(self.t, y), self.limits, strict=True):
                 held.append(-1 if v <= low and move < 0.0 else 1 if v >= high and move > 0.0 else 0)
             self.phase = replace(self.phase, held=tuple(held))
 
@@ -600,9 +378,8 @@ class Third:
 
 
 def solve(scenario, update, times, initial=None):
-    """Return queue delays and windows at `times` (s), and how far each of them may be off."""
-    one, other = (
+    """Return queue delays and windows at `times` (s), and the same of a less exact run."""
+    return tuple(
         Third(scenario, update, initial=initial, tolerance=tolerance, part=part).run(times)
-        for tolerance, part in ((3e-14, 0.15), (1e-13, 0.19))
+        for tolerance, part in ((3e-14, 0.05), (3e-14, 0.08))
     )
-    return one, tuple(float(np.abs(a - b).max()) for a, b in zip(one, other, strict=True))
