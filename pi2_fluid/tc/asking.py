@@ -44,8 +44,8 @@ def request(
     told = told_to_tc(aqm)
     units |= {word: _whole(aqm, one) for word, one in told.items() if word in units}
     if aqm.bands == 1 and "drop_on_overload" in units:
-        # Of one queue it is the variant that keeps p' below 1/k, or lets it rise.
-        units["drop_on_overload"] = int(getattr(aqm, "variant", "plain") == "plain")
+        # One queue keeps p' below 1/k, or lets it rise.
+        units["drop_on_overload"] = int(float(aqm.clips_at) >= 1.0)
     return units, {word: getattr(aqm, one.name) for word, one in LOOP_WORDS.items()}
 
 

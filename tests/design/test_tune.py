@@ -395,6 +395,10 @@ def test_a_queue_that_says_that_it_has_gains_is_designed_for():
         for aqm in (Cubing(), Cubed(alpha=0.05, beta=1.0, update_interval="16ms"))
     )
     assert float(own[0, 0]) == pytest.approx(float(of_family[0, 0]), rel=1e-7)
+    design = pf.tune("100ms", aqm=Cubing())
+    assert isinstance(design.aqm, Cubing)
+    loop = pf.Loop(pf.Reno(), design.aqm, rtt=0.1, p_prime=0.05, update="sampled")
+    assert loop.margins().gain_margin_db > 6.0
     with pytest.raises(pf.UnsupportedError, match="Slower has an update of its own"):
         make_plants((pf.Reno(),), Slower(), 0.1, [loads])
 

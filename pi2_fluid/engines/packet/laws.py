@@ -13,7 +13,7 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.link import Link, with_buffer
 from pi2_fluid.records.record import declares
 
-__all__ = ["congestion_of", "discipline_of", "require_discipline"]
+__all__ = ["congestion_of", "discipline_of", "require_congestion", "require_discipline"]
 
 
 def discipline_of(law: Aqm, link: Link) -> tuple[str, dict[str, float]]:
@@ -90,6 +90,18 @@ def require_discipline(law: object, name: str, link: object) -> None:
         raise QuantityError(
             f"link = {show_value(link)} is no Link, whose packet_size counts here: give one."
         )
+
+
+def require_congestion(sender: Sender, name: str) -> dict[str, float]:
+    """Return the parameters of a sender, unless another congestion control runs it."""
+    runs_it, parameters = congestion_of(sender)
+    if runs_it != name:
+        runs = next(each.__name__ for each in map(sender_class, SENDERS) if each.congestion == name)
+        raise QuantityError(
+            f"sender = {type(sender).__name__} is not {runs}, which is what is replayed: give"
+            f" {runs}()."
+        )
+    return parameters
 
 
 def _floats(numbers: dict[str, Any]) -> dict[str, float]:

@@ -294,7 +294,7 @@ def test_flags():
         ({"alpha_before": 2000}, DomainError, r"alpha_before = 2000 lies outside \[0, 1024\]"),
         ({"alpha_before": 0.5}, QuantityError, r"alpha_before = 0\.5 is not a whole number"),
         ({"case": ["a", "b", "c"]}, QuantityError, r"case has the shape \(3,\), delivered"),
-        ({"sender": Reno()}, QuantityError, r"sender = Reno is not DCTCP"),
+        ({"sender": Reno()}, QuantityError, r"sender = Reno is not Dctcp"),
         ({"sender": Dctcp(gain=0.3)}, UnsupportedError, r"gain = 0\.3 is none that Linux has"),
     ],
 )

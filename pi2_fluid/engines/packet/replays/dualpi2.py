@@ -82,7 +82,9 @@ def replay_dualpi2(
     held = None
     if p_base is not None:
         held = int(validate_number(p_base, "number", "p_base", high=1.0, closed=True) * FULL)
-    found = run_events(discipline_of(law, link), link, EventLog(t_us, op, bytes, ecn), rolls, held)
+    found = run_events(
+        discipline_of(law, link), link, EventLog(t_us, op, bytes, ecn), rolls, held, timer=True
+    )
     names = ("id", "bytes", "ecn", "n_rolls", "ce_set_here", "qlen_C", "qlen_L", "result")
     variables = event_columns(found, *names)
     variables["credit"] = Column(("ev",), found["own0"], "B percent", "credit of the Classic queue")

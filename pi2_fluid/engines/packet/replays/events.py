@@ -61,6 +61,7 @@ def run_events(
     log: EventLog,
     rolls: ArrayLike = (),
     held: int | None = None,
+    timer: bool = False,
 ) -> dict[str, Any]:
     """Return the columns of the kernel's answer; `own0` to `own3` are the discipline's own.
 
@@ -76,13 +77,15 @@ def run_events(
         The 32-bit random numbers that are consumed, in order.
     held : int, optional
         Of "dualpi2": p' (1/(2^32 - 1)) until the first update.
+    timer : bool
+        Whether the log has updates, by a timer, beside packets.
 
     Raises
     ------
     QuantityError, DomainError
         If a column is none of numbers, of another length or out of range, or `rolls` are too few.
     """
-    events = _read(log, "DET" if discipline[0] == "dualpi2" else "DE")
+    events = _read(log, "DET" if timer else "DE")
     given = read_rolls(rolls, "rolls")
     answer = np.zeros((len(events), len(_ANSWER)), np.int64)
     limit = math.floor(with_buffer(link).buffer)

@@ -15,7 +15,7 @@ from pi2_fluid.engines.packet.columns import (
     read_row,
     spread,
 )
-from pi2_fluid.engines.packet.laws import congestion_of
+from pi2_fluid.engines.packet.laws import congestion_of, require_congestion
 from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.laws.senders.cubic import Cubic
 from pi2_fluid.laws.senders.dctcp import Dctcp
@@ -181,11 +181,7 @@ def replay_dctcp(
     array([960, 906])
     """
     law = Dctcp() if sender is None else sender
-    name, parameters = congestion_of(law)
-    if name != "dctcp":
-        raise QuantityError(
-            f"sender = {type(law).__name__} is not DCTCP, which is what is replayed: give Dctcp()."
-        )
+    parameters = require_congestion(law, "dctcp")
     fixed = law.counts_parts
     packets, marked, alpha = read_columns(
         delivered=(delivered, 1, _MOST_SEGMENTS, True),
@@ -269,12 +265,7 @@ def replay_prague(
     array([11, 12, 11, 10])
     """
     law = Prague() if sender is None else sender
-    name, parameters = congestion_of(law)
-    if name != "prague":
-        raise QuantityError(
-            f"sender = {type(law).__name__} is not Prague, which is what is replayed: give"
-            " Prague()."
-        )
+    parameters = require_congestion(law, "prague")
     marked = _each_segment(ce)
     n = len(marked)
     seconds = validate_number(rtt, "time", "rtt", **_RTT)
@@ -352,12 +343,7 @@ def replay_paganini(
     (array([4.   , 4.393, 4.393, 4.393, 1.   ]), array([0.   , 0.   , 0.   , 0.   , 0.062]))
     """
     law = Paganini() if sender is None else sender
-    name, parameters = congestion_of(law)
-    if name != "paganini":
-        raise QuantityError(
-            f"sender = {type(law).__name__} is not Paganini, whose source is replayed: give"
-            " Paganini()."
-        )
+    parameters = require_congestion(law, "paganini")
     marked = _each_segment(ce)
     n = len(marked)
     losses = read_row(spread(lost, n, "lost"), "lost", 0, 1)
