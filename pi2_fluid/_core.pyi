@@ -376,6 +376,7 @@ def fluid_lanes(
     tuning: str,
     table: Sequence[tuple[float, float]],
     heuristics: dict[str, float],
+    queue: object | None,
     numbers: Mapping[
         str,
         Annotated[

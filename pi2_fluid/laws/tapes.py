@@ -97,6 +97,11 @@ def _watching(name: str) -> Callable[..., Any]:
     return call
 
 
+def _updating(law: Aqm, *values: Number) -> object:
+    state, seen, rest = _seen(law, values)
+    return law.saturate(law.update(state, seen, *rest))
+
+
 def _moving(name: str) -> Callable[..., Any]:
     """Return how the controller moves and what packets see, together: their comparisons are one."""
 
@@ -111,6 +116,7 @@ def _moving(name: str) -> Callable[..., Any]:
 QUEUE_FUNCTIONS: Final[dict[str, tuple[Callable[[Aqm], list[str]], Callable[..., Any]]]] = {
     "initial": (lambda _: [], lambda law: law.initial()),
     "update": (lambda law: [*_watches(law), "dt"], _watching("update")),
+    "update and saturate": (lambda law: [*_watches(law), "dt"], _updating),
     "flow": (lambda law: [*_watches(law), "d_queue_delay"], _watching("flow")),
     "drift": (_watches, _watching("drift")),
     "signals": (_watches, _watching("signals")),

@@ -5,7 +5,9 @@
  */
 #include "lanes/block.h"
 
+#include "lanes/queue.h"
 #include "lanes/step.h"
+#include "lanes/taped.h"
 
 #define PI2_JOIN_(a, b) a##b
 #define PI2_JOIN(a, b) PI2_JOIN_(a, b)
@@ -27,12 +29,34 @@ PI2_INLINE double count_at(const pi2_lanes_problem *p, size_t stage, int i, size
     return number_at(p, p->count, stage * (size_t)p->classes + (size_t)i, run);
 }
 
+/* Puts the states of a class into a row of the past, as far as they are read from there. */
+PI2_INLINE void keep_states(const block *b, int32_t k, int i)
+{
+    const flows *f = &b->f[i];
+    if (b->row.window[i] >= 0)
+        memcpy(row_of(b, k, b->row.window[i]), f->x, sizeof f->x);
+    for (int j = 1; j < b->p->class_[i].states; j++)
+        if (b->row.more[i][j - 1] >= 0)
+            memcpy(row_of(b, k, b->row.more[i][j - 1]), f->more[j - 1], sizeof f->more[j - 1]);
+}
+
 /* ---- beginning ----------------------------------------------------------------------------------- */
+
+/* Where the further states of a class begin among the rows of all of them. */
+static size_t further(const pi2_lanes_problem *p, int i)
+{
+    size_t row = 0;
+    for (int j = 0; j < i; j++)
+        row += p->class_[j].states > 1 ? (size_t)p->class_[j].states - 1 : 0;
+    return row;
+}
 
 static void load_class(block *b, int i)
 {
     const pi2_lanes_problem *p = b->p;
     flows *f = &b->f[i];
+    for (int j = 1; j < p->class_[i].states; j++)
+        LANES f->more[j - 1][l] = f->more1[j - 1][l] = number_at(p, p->state, further(p, i) + (size_t)j - 1, b->run[l]);
     f->slowly = p->class_[i].slow_start;
     for (int l = 0; l < V; l++) {
         const size_t r = b->run[l];
@@ -48,11 +72,29 @@ static void load_class(block *b, int i)
     }
 }
 
+static void load_queue(block *b)
+{
+    const pi2_lanes_queue *q = &b->p->queue;
+    const pi2_lanes_tape *const tapes[] = {&q->update, &q->flow, &q->drift, &q->saturate, &q->controller, &q->signals, &q->thin};
+    if (!is_taped(b))
+        return;
+    for (size_t j = 0; j < sizeof tapes / sizeof *tapes; j++)
+        load_tape(b, tapes[j]);
+    for (int j = 0; j < q->states; j++)
+        LANES b->law[j][l] = number_at(b->p, b->p->law, (size_t)j, b->run[l]);
+    LANES {
+        b->lost[l] = 0.0;
+        b->interval[l] = b->p->update_interval[b->run[l]];
+    }
+    find_controller(b);
+}
+
 static void load(block *b, const pi2_lanes_problem *p, size_t begin, size_t depth, double *work)
 {
     b->p = p;
     b->row = pi2_lanes_layout(p);
     b->past = work;
+    b->room = work + pi2_lanes_past(p, depth);
     b->mask = (int32_t)depth - 1;
     b->stride = b->row.fields * V;
     b->ramps = b->thins = 0;
@@ -85,14 +127,16 @@ static void load(block *b, const pi2_lanes_problem *p, size_t begin, size_t dept
         b->g[j].listens = 0;
     for (int i = 0; i < p->classes; i++) {
         load_class(b, i);
+        load_tape(b, &p->class_[i].rate);
+        load_tape(b, &p->class_[i].leave);
         b->thins |= p->class_[i].thinned;
         b->g[p->class_[i].group].listens |= p->class_[i].law != PI2_LANES_CBR;
     }
+    load_queue(b);
     memset(work, 0, pi2_lanes_past(p, depth) * sizeof *work);
     for (int32_t k = 0; k < (int32_t)depth; k++)
         for (int i = 0; i < p->classes; i++)
-            if (b->row.window[i] >= 0)
-                memcpy(row_of(b, k, b->row.window[i]), b->f[i].x, sizeof b->f[i].x);
+            keep_states(b, k, i);
 }
 
 /* ---- what happens at nodes ----------------------------------------------------------------------- */
@@ -107,6 +151,9 @@ static int32_t change(block *b, int32_t k)
 {
     const pi2_lanes_problem *p = b->p;
     int32_t next = INT32_MAX;
+    int jumps = 0;
+    lane old;
+    memcpy(old, b->capacity, sizeof old);
     for (int l = 0; l < V; l++) {
         const size_t r = b->run[l];
         const int32_t first = p->first[r], last = p->last[r];
@@ -116,7 +163,8 @@ static int32_t change(block *b, int32_t k)
             next = sooner(next, node_at(p, p->event, j, r), k);
         }
         const double capacity = number_at(p, p->capacity, stage, r);
-        if (p->continuous && capacity != b->capacity[l])
+        jumps |= capacity != b->capacity[l];
+        if (p->continuous && !is_taped(b) && capacity != b->capacity[l])
             jump(b, l, capacity);
         b->capacity[l] = capacity;
         b->per_capacity[l] = 1.0 / capacity;
@@ -132,6 +180,8 @@ static int32_t change(block *b, int32_t k)
             next = sooner(sooner(next, start, k), stop, k);
         }
     }
+    if (jumps && p->queue.flows)
+        jump_by_tape(b, old);
     for (int i = 0; i < p->classes; i++)
         for (int j = NOW; j <= END; j++)
             memcpy(b->f[i].number[j], b->f[i].count, sizeof b->f[i].count);
@@ -171,6 +221,19 @@ static int32_t tick(block *b, int32_t k)
     return next;
 }
 
+/* A queue as tapes sees what arrives, with what it drops as it was, updates if it is time, and signals. */
+static void sense(block *b, int32_t k, int32_t *next_tick)
+{
+    const sight s = {b->delay, b->queue, b->arrivals, b->capacity, b->lost};
+    if (b->thins)
+        thin_out(b);
+    arrive_all(b, NOW, b->arrivals);
+    if (k == *next_tick)
+        *next_tick = tick_by_tape(b, k, &s);
+    find_controller(b);
+    find_signals(b, b->law, &s, b->signal);
+}
+
 /* Everything that node k knows, and its row of the past. */
 PI2_INLINE void arrive(block *b, int32_t k, int32_t *next_tick)
 {
@@ -178,11 +241,14 @@ PI2_INLINE void arrive(block *b, int32_t k, int32_t *next_tick)
         count_flows(b, k);
     LANES b->delay[l] = b->queue[l] * b->per_capacity[l];
     delay_all(b, b->queue, NOW);
-    if (k == *next_tick)
+    if (is_taped(b))
+        sense(b, k, next_tick);
+    else if (k == *next_tick)
         *next_tick = tick(b, k);
     if (b->thins)
         thin_out(b);
-    arrive_all(b, NOW, b->arrivals);
+    if (b->thins || !is_taped(b))
+        arrive_all(b, NOW, b->arrivals);
     LANES b->growth[l] = b->arrivals[l] - b->capacity[l];
     LANES b->u0[l] = b->u[l];
     memcpy(row_of(b, k, b->row.queue), b->queue, sizeof b->queue);
@@ -190,12 +256,12 @@ PI2_INLINE void arrive(block *b, int32_t k, int32_t *next_tick)
         memcpy(row_of(b, k, b->row.per_capacity), b->per_capacity, sizeof b->per_capacity);
     for (int s = 0; s < 2; s++)
         if (b->row.signal[s] >= 0) {
-            encode(b, b->u, s, b->signal[s]);
+            if (!is_taped(b))
+                encode(b, b->u, s, b->signal[s]);
             memcpy(row_of(b, k, b->row.signal[s]), b->signal[s], sizeof b->signal[s]);
         }
     for (int i = 0; i < b->p->classes; i++)
-        if (b->row.window[i] >= 0)
-            memcpy(row_of(b, k, b->row.window[i]), b->f[i].x, sizeof b->f[i].x);
+        keep_states(b, k, i);
 }
 
 /* ---- statistics ---------------------------------------------------------------------------------- */
@@ -288,6 +354,32 @@ static void sample(const block *b, int32_t k, int *place, size_t own, pi2_lanes_
 
 /* ---- node after node ----------------------------------------------------------------------------- */
 
+/* The law of a queue as tapes over the step after node k, and what packets are sent at its end. */
+static void move_queue(block *b, int32_t k, const lane queue1, const lane pushed, const lane growth1,
+                       const lane arrivals1, lane end[2])
+{
+    const pi2_lanes_queue *q = &b->p->queue;
+    lane delay1, lost1;
+    const sight before = {b->delay, b->queue, b->arrivals, b->capacity, b->lost};
+    const sight after = {delay1, queue1, arrivals1, b->capacity, lost1};
+    LANES {
+        delay1[l] = queue1[l] / b->capacity[l];
+        lost1[l] = higher(-pushed[l], 0.0) * b->per_h[l];
+    }
+    if (q->flows)
+        flow_by_tape(b, &before, &after, growth1);
+    if (q->drifts)
+        drift_by_tape(b, &before, &after);
+    if (b->p->follows) {
+        find_signals(b, b->law, &after, end);
+        for (int s = 0; s < 2; s++)
+            memcpy(row_of(b, k, b->row.end[s]), end[s], sizeof end[s]);
+    }
+    find_controller(b);
+    LANES b->turned[l] = b->u[l] - b->u0[l];
+    LANES b->lost[l] = lost1[l];
+}
+
 /* From node k to the next, before what happens there. */
 PI2_INLINE void advance(block *b, int32_t k)
 {
@@ -302,6 +394,10 @@ PI2_INLINE void advance(block *b, int32_t k)
         hear(b, &b->g[j], &b->g[j].part[1]);
     }
     for (int i = 0; i < p->classes; i++) {
+        if (p->class_[i].law == PI2_LANES_TAPED) {
+            move_by_tape(b, i);
+            continue;
+        }
         if (b->row.window[i] < 0 || (!b->f[i].slowly && !move_window(b, i, 0)))
             continue;
         move_window_thoroughly(b, i);
@@ -319,14 +415,22 @@ PI2_INLINE void advance(block *b, int32_t k)
         pushed[l] = queue1[l] - raw[l];
         growth1[l] = g1;
     }
-    int64_t full = 0;
-    LANES full |= (pushed[l] < 0.0) & (queue1[l] >= b->buffer[l]) ? 1 : 0;
-    if (full)
+    index_lane full;
+    int64_t any = 0;
+    LANES full[l] = (pushed[l] < 0.0) & (queue1[l] >= b->buffer[l]) ? 1 : 0;
+    LANES any |= full[l];
+    if (any) {
+        lane part;
+        LANES part[l] = full[l] ? within((b->buffer[l] - b->queue[l]) / (raw[l] - b->queue[l]), 0.0, 1.0) : 1.0;
         for (int l = 0; l < V; l++)
-            if (pushed[l] < 0.0 && queue1[l] >= b->buffer[l])
-                end_slow_start(b, l, within((b->buffer[l] - b->queue[l]) / (raw[l] - b->queue[l]), 0.0, 1.0));
+            if (full[l])
+                end_slow_start(b, l, part[l]);
+        end_slow_start_by_tape(b, full, part);
+    }
     memcpy(end, b->signal, sizeof end);
-    if (p->continuous) {
+    if (is_taped(b))
+        move_queue(b, k, queue1, pushed, growth1, arrivals1, end);
+    else if (p->continuous) {
         flow_controller(b, queue1, growth1);
         LANES b->turned[l] = b->u[l] - b->u0[l];
         for (int s = 0; s < 2; s++)
@@ -340,6 +444,8 @@ PI2_INLINE void advance(block *b, int32_t k)
         flows *f = &b->f[i];
         LANES f->moved[l] = f->x1[l] - f->x[l];
         LANES f->x[l] = f->x1[l];
+        for (int j = 1; j < p->class_[i].states; j++)
+            memcpy(f->more[j - 1], f->more1[j - 1], sizeof f->more[j - 1]);
     }
     LANES b->queue[l] = queue1[l];
 }
@@ -347,7 +453,7 @@ PI2_INLINE void advance(block *b, int32_t k)
 void PI2_JOIN(pi2_lanes_block_, PI2_SIMD)(const pi2_lanes_problem *p, size_t begin, size_t depth, double *work,
                                           pi2_lanes_result result)
 {
-    block *const b = (block *)(void *)(work + pi2_lanes_past(p, depth)); /* too large for some stacks */
+    block *const b = (block *)(void *)(work + pi2_lanes_past(p, depth) + p->kept * V); /* too large for some stacks */
     const size_t own = p->runs - begin < V ? p->runs - begin : V;
     int32_t end = 0, next_change = 0, next_tick = INT32_MAX;
     int place[V] = {0};

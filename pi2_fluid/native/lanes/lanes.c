@@ -17,7 +17,7 @@ PI2_LANES_BLOCK_FUNCTION(avx512);
 
 size_t pi2_lanes_work(const pi2_lanes_problem *p, size_t depth)
 {
-    return pi2_lanes_past(p, depth) + pi2_lanes_size_baseline() / sizeof(double) + 1;
+    return pi2_lanes_past(p, depth) + p->kept * PI2_LANES + pi2_lanes_size_baseline() / sizeof(double) + 1;
 }
 
 static pi2_lanes_block_function *block_at(int simd)

@@ -1,7 +1,8 @@
 /* Trajectories of the fluid model, many runs of one scenario side by side. Pure C11.
  *
  * The method of pi2_fluid/engines/fluid/lanes/stepping.py, operation by operation: equal steps, whose nodes all ticks and
- * changes fall on, and order 2. Laws: Reno and CReno, scalable, constant bit rate; PI, PIE, PI2, coupled.
+ * changes fall on, and order 2. Laws: Reno and CReno, scalable, constant bit rate, and any other sender as tapes; PI, PIE,
+ * PI2, coupled.
  * The results of one run depend on neither the other runs nor the instruction set, to the last bit.
  */
 #pragma once
@@ -11,6 +12,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* How many registers an operation of a tape reads. */
+int pi2_lanes_operands(int code);
+
+/* Lays out what the tapes of a problem work with; comes first. */
+void pi2_lanes_prepare(pi2_lanes_problem *problem);
 
 /* Doubles of memory that pi2_lanes needs to keep `depth` nodes, a power of two. */
 size_t pi2_lanes_work(const pi2_lanes_problem *problem, size_t depth);

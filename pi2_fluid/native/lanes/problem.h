@@ -4,11 +4,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PI2_LANES_CLASSES = 32, PI2_LANES_EDGES = 8 };
+enum { PI2_LANES_CLASSES = 32, PI2_LANES_EDGES = 8, PI2_LANES_STATES = 4, PI2_LANES_REGISTERS = 512 };
 
-enum pi2_lanes_law { PI2_LANES_RENO, PI2_LANES_SCALABLE, PI2_LANES_CBR };
+enum pi2_lanes_law { PI2_LANES_RENO, PI2_LANES_SCALABLE, PI2_LANES_CBR, PI2_LANES_TAPED };
+
+/* A line of operations (pi2_fluid/laws/tape.py) whose parameters differ from run to run. Rows hold a code and three
+ * registers: of inputs, parameters, constants and, one for each row, results. */
+typedef struct {
+    int inputs, parameters, constants, rows, outputs;
+    const double *parameter; /* rows of one number for each run */
+    const double *constant;
+    const int32_t *row, *output;
+    size_t kept;             /* where its numbers lie in the work memory; pi2_lanes_prepare says so */
+} pi2_lanes_tape;
 /* What packets see of the controller's variable u: u, u^2, or u^2 (Classic) and min(k u, 1) (Scalable). */
-enum pi2_lanes_encoder { PI2_LANES_LINEAR, PI2_LANES_SQUARE, PI2_LANES_COUPLED };
+enum pi2_lanes_encoder { PI2_LANES_LINEAR, PI2_LANES_SQUARE, PI2_LANES_COUPLED, PI2_LANES_TAPED_QUEUE };
 /* Factor on alpha and beta: 1, a table of u, or sqrt(2 u). */
 enum pi2_lanes_tuning { PI2_LANES_PLAIN, PI2_LANES_TABLE, PI2_LANES_ROOT };
 
@@ -19,7 +29,23 @@ typedef struct {
     int scalable; /* which signal it obeys */
     int slow_start;
     int thinned;  /* constant bit rate of which the queue drops what it signals as Classic */
+    /* A law as tapes: how many states it has, of which the window is the first; dx/dt from (x, x delayed, the signal
+     * delayed, rtt, rtt delayed); the state with which congestion avoidance begins; and bit j for each state j that
+     * dx/dt reads as it was. */
+    int states;
+    unsigned reads;
+    pi2_lanes_tape rate, leave;
 } pi2_lanes_class;
+
+/* A queue as tapes. Its inputs are the state, and what it sees: delay (s), backlog, arrivals, capacity, overflow; of
+ * `update` also the time since the last one, of `flow` the slope of the delay. What it has not has no results. */
+typedef struct {
+    int states;
+    int flows, drifts; /* how it moves between two updates: at most one of them */
+    pi2_lanes_tape update; /* with its clips */
+    pi2_lanes_tape flow, drift, saturate, controller, signals;
+    pi2_lanes_tape thin; /* what the variable u drops of thinned traffic */
+} pi2_lanes_queue;
 
 /* What differs from run to run: rows of one number for each run, by name, and how many rows there are in a problem `p`.
  *
@@ -27,7 +53,9 @@ typedef struct {
  *   base_rtt   s, of each group
  *   gain       of each class: decrease, segments per mark, or packets/s per flow
  *   window     of each class, at the start (segments)
+ *   state      of each class with more states these, at the start
  *   ramp       of each class, the steps over which its flows start (0: at once)
+ *   law        of a queue as tapes its states, at the start
  *   capacity   packets/s before the first event and after each
  *   count      for each of these the flows of each class
  */
@@ -43,7 +71,9 @@ typedef struct {
     ROWS(base_rtt, p->groups) \
     ROWS(gain, p->classes) \
     ROWS(window, p->classes) \
+    ROWS(state, p->more_states) \
     ROWS(ramp, p->classes) \
+    ROWS(law, p->queue.states) \
     ROWS(capacity, p->events + 1) \
     ROWS(count, (p->events + 1) * p->classes)
 
@@ -67,9 +97,13 @@ typedef struct {
 typedef struct {
     size_t runs;
     int classes, groups, events, samples;
+    int more_states; /* of all classes together, apart from their windows */
+    size_t kept;     /* rows of lanes that tapes need; pi2_lanes_prepare says so */
     pi2_lanes_class class_[PI2_LANES_CLASSES];
     int continuous; /* the controller moves between ticks instead of at ticks */
     int encoder, tuning, edges;
+    int follows; /* signals change between two nodes */
+    pi2_lanes_queue queue;
     double edge[PI2_LANES_EDGES], factor[PI2_LANES_EDGES]; /* falling edges, and the factor below each */
     /* PIE: the most that an update adds from u = 0.1 on, what one adds at delays above 0.25 s, and the factor on u
      * of an idle queue; INFINITY, 0 and 1 for none of it */

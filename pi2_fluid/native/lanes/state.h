@@ -42,12 +42,14 @@ typedef struct {
     lane heard, expected, fixed, decay; /* of slow start: signals heard in the step and so far; x' = fixed - decay x */
     index_lane slow;
     int slowly; /* some lane is in slow start */
+    lane more[PI2_LANES_STATES - 1], more1[PI2_LANES_STATES - 1]; /* states besides the window, and those to come */
 } flows;
 
 typedef struct {
     const pi2_lanes_problem *p;
     pi2_lanes_row row;
     double *past;
+    double *room; /* what tapes work with */
     int32_t mask, stride;
     int ramps, thins; /* some flows start one after the other; some are thinned */
     size_t run[V];
@@ -55,6 +57,7 @@ typedef struct {
     lane queue, delay, before, u, u0, arrivals, growth, signal[2];
     lane turned, kept[3]; /* by how much u moved in the last step; what is left of thinned traffic */
     index_lane next_tick;
+    lane law[PI2_LANES_STATES], lost, interval; /* of a queue as tapes: its state, what it lost, time between updates */
     lane sum[PI2_LANES_STATISTICS];
     lane each[PI2_LANES_CLASSES][PI2_LANES_CLASS_STATISTICS];
     flows f[PI2_LANES_CLASSES];
@@ -90,7 +93,7 @@ PI2_INLINE double *row_of(const block *b, int32_t k, int field)
 /* Which of the two signals a class of this kind is sent; they are one unless coupled. */
 PI2_INLINE int signal_of(const block *b, const pi2_lanes_class *c)
 {
-    return b->p->encoder == PI2_LANES_COUPLED && c->scalable;
+    return pi2_lanes_has_two_signals(b->p) && c->scalable;
 }
 
 /* The factor on alpha and beta. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lanes/state.h"
+#include "lanes/tape.h"
 
 #define DOUBLING 0.69314718055994530942 /* slow start doubles the window in one round trip */
 
@@ -13,7 +14,12 @@ PI2_INLINE void thin_out(block *b)
     for (int j = NOW; j <= END; j++) {
         lane u, signal;
         LANES u[l] = b->u[l] + 0.5 * j * b->turned[l];
-        encode(b, u, 0, signal);
+        if (b->p->encoder == PI2_LANES_TAPED_QUEUE) {
+            const double *const given[] = {u};
+            double *const out[] = {signal};
+            run_tape(b, &b->p->queue.thin, given, out);
+        } else
+            encode(b, u, 0, signal);
         LANES b->kept[j][l] = 1.0 - signal[l];
     }
 }
@@ -252,7 +258,7 @@ static void start_slowly(block *b, int i)
         const int ends = after >= 1.0;
         const double part = ends ? (1.0 - before) / (after - before) : 1.0;
         const double x = f->x[l] * grown(part * whole);
-        f->x1[l] = ends ? x + (1.0 - part) * h * (f->fixed[l] - f->decay[l] * x) : x;
+        f->x1[l] = ends ? higher(x + (1.0 - part) * h * (f->fixed[l] - f->decay[l] * x), 0.0) : x;
         f->middle[l] = ends ? 0.5 * (f->x[l] + f->x1[l]) : f->x[l] * grown(0.5 * whole);
         f->expected[l] = after;
         f->slow[l] = !ends;
@@ -264,7 +270,7 @@ static void end_slow_start(block *b, int l, double part)
 {
     for (int i = 0; i < b->p->classes; i++) {
         flows *f = &b->f[i];
-        if (!f->slow[l] || !(f->active[l] > 0.0))
+        if (b->p->class_[i].law == PI2_LANES_TAPED || !f->slow[l] || !(f->active[l] > 0.0))
             continue;
         f->x1[l] = f->x[l] * grown(part * slow_growth(b, &b->g[b->p->class_[i].group], l));
         f->slow[l] = 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lanes/lanes.h"
+#include "laws/operations.h"
 #include "margins/margins.h"
 #include "tests/chance.h"
 
@@ -35,16 +36,46 @@ static void point(pi2_lanes_problem *p, const double *number, const int32_t *nod
 #undef ROWS
 }
 
+/* Laws as tapes: 1/rtt - 0.5 x x_delayed/rtt_delayed p; the state as it is; an integrator of the delay above 20 ms, in
+ * [0, 1], which is its own variable, and signals; and one less nothing, of which nothing is dropped. */
+static const double TAPE_NUMBERS[] = {1.0, 0.5, 0.02, 0.1, 0.0};
+static const int32_t RATE[][4] = {{PI2_TAPE_DIVIDE, 5, 3, 0}, {PI2_TAPE_MULTIPLY, 6, 0, 0}, {PI2_TAPE_MULTIPLY, 11, 1, 0},
+                                  {PI2_TAPE_DIVIDE, 12, 4, 0}, {PI2_TAPE_MULTIPLY, 13, 2, 0}, {PI2_TAPE_SUBTRACT, 10, 14, 0}};
+static const int32_t RATE_IS[] = {15}, FIRST[] = {0}, TWICE[] = {0, 0}, CLIPPED[] = {7};
+static const int32_t UPDATE[][4] = {{PI2_TAPE_SUBTRACT, 1, 9, 0}, {PI2_TAPE_MULTIPLY, 12, 10, 0}, {PI2_TAPE_ADD, 0, 13, 0},
+                                    {PI2_TAPE_MAXIMUM, 14, 11, -1}, {PI2_TAPE_MINIMUM, 15, 7, -1}};
+static const int32_t FLOW[][4] = {{PI2_TAPE_SUBTRACT, 1, 9, 0}, {PI2_TAPE_ADD, 12, 6, 0}};
+static const int32_t CLIP[][4] = {{PI2_TAPE_MAXIMUM, 0, 5, -1}, {PI2_TAPE_MINIMUM, 6, 1, -1}};
+static const int32_t FLOW_IS[] = {13}, UPDATED[] = {16};
+
+#define TAPE(inputs_, rows_, output_) \
+    {.inputs = (inputs_), .constants = 5, .constant = TAPE_NUMBERS, .rows = (int)(sizeof(rows_) / sizeof *(rows_)), \
+     .row = (rows_)[0], .outputs = (int)(sizeof(output_) / sizeof *(output_)), .output = (output_)}
+#define COPY(inputs_, output_) \
+    {.inputs = (inputs_), .outputs = (int)(sizeof(output_) / sizeof *(output_)), .output = (output_)}
+
+static pi2_lanes_queue queue_of_tapes(int continuous)
+{
+    pi2_lanes_queue q = {.states = 1, .flows = continuous, .update = TAPE(7, UPDATE, UPDATED), .flow = TAPE(7, FLOW, FLOW_IS),
+                         .saturate = TAPE(1, CLIP, CLIPPED), .controller = COPY(1, FIRST), .signals = COPY(6, TWICE),
+                         .thin = COPY(1, FIRST)};
+    return q;
+}
+
 /* A scenario of random laws, whose numbers differ from run to run. */
 static pi2_lanes_problem draw(int continuous, int encoder, int tuning)
 {
     pi2_lanes_problem p = {.runs = RUNS, .classes = CLASSES, .groups = CLASSES, .events = EVENTS, .samples = SAMPLES,
                            .continuous = continuous, .encoder = encoder, .tuning = tuning, .edges = 2,
                            .edge = {0.1, 0.01}, .factor = {0.5, 0.125}, .cap = below(2) ? 0.02 : INFINITY,
-                           .boost = below(2) ? 0.02 : 0.0, .decay = below(2) ? 0.98 : 1.0};
+                           .boost = below(2) ? 0.02 : 0.0, .decay = below(2) ? 0.98 : 1.0, .follows = continuous};
     static const double low[] = {0.004, 0.05, 0.5, 0.01, 0.016, 1, 2, 30}, high[] = {0.008, 0.5, 5, 0.03, 0.04, 1, 2, 300};
+    if (encoder == PI2_LANES_TAPED_QUEUE)
+        p.queue = queue_of_tapes(continuous);
     for (int i = 0; i < CLASSES; i++)
-        p.class_[i] = (pi2_lanes_class){below(3), i, below(2), below(2), below(2)};
+        p.class_[i] = (pi2_lanes_class){.rate = TAPE(5, RATE, RATE_IS), .leave = COPY(1, FIRST), .reads = 3u,
+                                         .law = below(4), .group = i, .scalable = below(2), .slow_start = below(2),
+                                         .thinned = below(2), .states = 1};
     for (int r = 0; r < RUNS; r++) {
         int row = 0;
         for (int j = 0; j < 8; j++)
@@ -57,6 +88,8 @@ static pi2_lanes_problem draw(int continuous, int encoder, int tuning)
             numbers[row++][r] = uniform(1, 10);
         for (int i = 0; i < CLASSES; i++)
             numbers[row++][r] = below(3) ? 0.0 : uniform(1, 50);
+        if (encoder == PI2_LANES_TAPED_QUEUE)
+            numbers[row++][r] = 0.0;
         for (int e = 0; e <= EVENTS; e++)
             numbers[row++][r] = uniform(200, 2000);
         for (int e = 0; e < (EVENTS + 1) * CLASSES; e++)
@@ -75,6 +108,7 @@ static pi2_lanes_problem draw(int continuous, int encoder, int tuning)
             nodes[row++][r] = 70 * s + below(70);
     }
     point(&p, numbers[0], nodes[0]);
+    pi2_lanes_prepare(&p);
     return p;
 }
 
@@ -139,8 +173,9 @@ int main(void)
     static results first, other;
     int bad = 0, count = 0;
     for (int repeat = 0; repeat < 4; repeat++)
-        for (int kind = 0; kind < 18; kind++, count++) {
-            const pi2_lanes_problem p = draw(kind % 2, kind / 2 % 3, kind / 6);
+        for (int kind = 0; kind < 20; kind++, count++) {
+            const int taped = kind >= 18; /* what tunes the gains of PI is not asked then */
+            const pi2_lanes_problem p = draw(kind % 2, taped ? PI2_LANES_TAPED_QUEUE : kind / 2 % 3, taped ? 0 : kind / 6);
             run(0, &p, &first);
             const int one = wrong(&p, &first) | depends(&p, &first);
             int differ = 0;

@@ -172,17 +172,10 @@ DUAL = {
     "sampled dual queue": "DualPi2 has 2 queues",
     "sampled dual queue without L4S flows": "DualPi2 has 2 queues",
 }
-NO_LANES_IN_C = {
-    "continuous red": "^Red is not in the compiled engine",
-    "continuous adaptive red": "^Red is not in the compiled engine",
-    "sampled adaptive red": "^Red is not in the compiled engine",
-    "continuous taildrop": "^TailDrop is not in the compiled engine",
-    "continuous timeouts": "^TimeoutReno is not in the compiled engine",
-    "sampled timeouts": "^TimeoutReno is not in the compiled engine",
-    "sampled dctcp and cubic": "^Dctcp is not in the compiled engine",
-    "sampled prague about its shortest round-trip time": "^Prague is not in the compiled engine",
-    "sampled pie's heuristics": "^Pie with a burst allowance is not in the compiled engine",
-}
+NO_LANES_IN_C = dict.fromkeys(
+    ("continuous timeouts", "sampled timeouts"),
+    "^TimeoutReno, which sends something else than window / rtt, is not in the compiled",
+)
 WAYS = {
     "python": Way(by("python"), {}),
     "c": Way(by("c"), {}),

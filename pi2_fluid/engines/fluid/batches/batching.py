@@ -71,8 +71,9 @@ def batch(
     clock : {"rate", "acks"}
         As in `Fluid`; batches run by rates alone, and "acks" is refused.
     engine : {"jax", "c"}
-        "jax" runs any law, "c" Reno, CReno, Scalable and Cbr under Pi, Pie, Pi2 and CoupledPi2,
-        several times faster. The numbers are the same.
+        "jax" runs any law; "c", several times faster, any that is a line of operations (own ones
+        too, see `laws.tape`) of one queue, and whose senders send window / rtt. The numbers are
+        the same.
     step : float or str
         Longest step (s). Steps divide the update interval, and no step is longer than the shortest
         `base_rtt`.

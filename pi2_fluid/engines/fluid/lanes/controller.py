@@ -7,30 +7,15 @@ from jax import numpy as jnp
 from pi2_fluid.engines.fluid.lanes.laws import (
     Array,
     Laws,
-    Motion,
     Node,
     Stage,
     State,
     Values,
     excursion,
 )
-from pi2_fluid.engines.fluid.plant import is_bounded
-from pi2_fluid.laws.aqm import Aqm, Seen
+from pi2_fluid.laws.aqm import Seen
 
-__all__ = ["jump", "motion_of", "move_controller", "tick"]
-
-
-def motion_of(aqm: Aqm, *, continuous: bool) -> Motion:
-    """Return how a law moves under a kind of controller."""
-    own = type(aqm)
-    flows = is_bounded(aqm) if aqm.update_interval is None else continuous
-    drifts = not flows and (own.drift is not Aqm.drift or aqm.update_interval is None)
-    return Motion(
-        ticks=not continuous and aqm.update_interval is not None,
-        drifts=drifts,
-        flows=flows,
-        follows=flows or drifts or own.signals is not Aqm.signals,
-    )
+__all__ = ["jump", "move_controller", "tick"]
 
 
 def tick(laws: Laws, k: Array, controller: Values, seen: Seen) -> Values:

@@ -3,49 +3,113 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pi2_fluid import _core
+from pi2_fluid.engines.fluid.lanes.motion import motion_of
 from pi2_fluid.engines.fluid.lanes.timetable import Timetable
 from pi2_fluid.laws.aqms.pie import STEP, TABLES, just_below
+from pi2_fluid.laws.tape import Tape, make_tape
+from pi2_fluid.laws.tapes import numbers_on_tape, tape_of
+from pi2_fluid.laws.trace import TraceError
 from pi2_fluid.records.record import declares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pi2_fluid.laws.aqm import Aqm
+    from pi2_fluid.laws.sender import Sender
     from pi2_fluid.values import FloatArray
 
 __all__ = ["obstacle", "run_compiled"]
 
-# What it knows of senders by their names in the compiled fluid, with the one number that it takes
-# of each, and of encoders.
+# Senders that have code of their own there, by their names in the compiled fluid, with the one
+# number that it takes of each; all others are tapes. And the encoders that it knows.
 _GAINS: Final = {"reno": "decrease", "scalable": "per_mark", "cbr": "rate"}
 _ENCODERS: Final = ("linear", "square", "coupled")
 _MOST_CLASSES: Final = 32
+_MOST_STATES: Final = 4
+_MOST_REGISTERS: Final = 512
+_TAPES: Final = {"rate": "rate", "leave": "leave_slow_start"}
 
 
 def obstacle(table: Timetable) -> str:
-    """Return what of the runs the compiled engine does not know, "" if it knows everything.
-
-    A subclass is another law, even where it only has another name.
-    """
-    if declares(table.aqm, "encoder") not in _ENCODERS or table.aqm.bands > 1:
+    """Return what of the runs the compiled engine does not know, "" if it knows everything."""
+    if table.aqm.bands > 1:
         return type(table.aqm).__name__
+    if not _has_own_queue(table.aqm) and (reason := _untaped_queue(table)):
+        return reason
     for sender in table.senders:
-        if declares(sender, "kernel") not in _GAINS:
-            return type(sender).__name__
         if sender.signal is None and sender.constant_rate is None:
             return f"{type(sender).__name__}, a window without signals,"
-        if getattr(sender, "increase", 1.0) != 1.0:
-            return f"{type(sender).__name__} with growth per acknowledgement"
-    if getattr(table.aqm, "burst", None) is not None:
-        return f"{type(table.aqm).__name__} with a burst allowance"
+        if not _has_own_code(sender) and (reason := _untaped(sender)):
+            return reason
     if len(table.senders) > _MOST_CLASSES:
         return f"a scenario of more than {_MOST_CLASSES} classes"
     return ""
+
+
+def _has_own_queue(aqm: Aqm) -> bool:
+    """Whether a queue has code of its own there; a subclass is another law."""
+    return declares(aqm, "encoder") in _ENCODERS and getattr(aqm, "burst", None) is None
+
+
+def _queue_tapes(table: Timetable) -> dict[str, Tape | None]:
+    """Return the tapes of a queue, None for what it does not do."""
+    aqm, motion = table.aqm, motion_of(table.aqm, continuous=table.continuous)
+    thins = table.aqm.thins and any(sender.thinned for sender in table.senders)
+    return {
+        "update": tape_of(aqm, "update and saturate") if motion.ticks else None,
+        "flow": tape_of(aqm, "flow") if motion.flows else None,
+        "drift": tape_of(aqm, "drift") if motion.drifts else None,
+        "saturate": tape_of(aqm, "saturate") if motion.flows else None,
+        "controller": tape_of(aqm, "controller"),
+        "signals": tape_of(aqm, "signals"),
+        "thin": tape_of(aqm, "encode").only([0]) if thins else None,
+    }
+
+
+def _untaped_queue(table: Timetable) -> str:
+    """Return why a queue cannot run as tapes, "" if it can."""
+    name = type(table.aqm).__name__
+    if len(table.aqm.initial()) > _MOST_STATES:
+        return f"{name} with more than {_MOST_STATES} states"
+    try:
+        tapes = _queue_tapes(table)
+    except TraceError as error:
+        return str(error).rstrip(".")
+    return _too_long(name, *tapes.values())
+
+
+def _too_long(name: str, *tapes: Tape | None) -> str:
+    if any(tape and tape.first + len(tape.rows) > _MOST_REGISTERS for tape in tapes):
+        return f"{name}, a law of more than {_MOST_REGISTERS} numbers and operations,"
+    return ""
+
+
+def _has_own_code(sender: Sender) -> bool:
+    return declares(sender, "kernel") in _GAINS and getattr(sender, "increase", 1.0) == 1.0
+
+
+def _untaped(sender: Sender) -> str:
+    """Return why a sender cannot run as a tape, "" if it can."""
+    name = type(sender).__name__
+    if len(sender.states) > _MOST_STATES:
+        return f"{name} with more than {_MOST_STATES} states"
+    try:
+        sent = tape_of(sender, "sending_rate_under")
+        tapes = [tape_of(sender, function) for function in _TAPES.values()]
+    except TraceError as error:
+        return str(error).rstrip(".")
+    # The kernel takes it that all send their window in a round-trip time.
+    rtt = sent.inputs.index("rtt")
+    usual = make_tape(lambda window, *rest: window / rest[rtt - 1], sent.inputs, sent.parameters)
+    if sent.digest != usual.digest:
+        return f"{name}, which sends something else than window / rtt,"
+    return _too_long(name, *tapes)
 
 
 def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[str, FloatArray]:
@@ -68,26 +132,30 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
     traces = np.empty((samples * rows, n))
     classes = [
         {
-            "law": str(sender.kernel),
+            "law": str(sender.kernel) if _has_own_code(sender) else "tape",
             "group": group,
             "signal": sender.signal,
             "slow_start": bool(slow),
-            "thinned": bool(sender.thinned),
+            "thinned": bool(sender.thinned and table.aqm.thins),
+            **_tapes(sender, n),
         }
         for sender, group, slow in zip(table.senders, table.group, table.slow_start, strict=True)
     ]
-    tuning, edges = _tuning(table.aqm)
+    own_queue = _has_own_queue(table.aqm)
+    numbers = table.aqm.fluid_parameters() if own_queue else {}
+    tuning, edges = _tuning(table.aqm) if own_queue else ("plain", [])
     _core.fluid_lanes(
         classes,
         len(table.base_rtt),
         len(table.event),
         samples,
-        table.continuous,
-        str(table.aqm.encoder),
+        not motion_of(table.aqm, continuous=table.continuous).ticks,
+        str(table.aqm.encoder) if own_queue else "tape",
         tuning,
         edges,
-        _heuristics(table.aqm.fluid_parameters()),
-        _numbers(table),
+        _heuristics(numbers),
+        None if own_queue else _queue(table),
+        _numbers(table, numbers),
         _nodes(table),
         depth,
         statistics,
@@ -106,6 +174,53 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
     return found
 
 
+def _tapes(sender: Sender, runs: int) -> dict[str, Any]:
+    """Return how many states a sender has, and its tapes where it is run by them."""
+    if _has_own_code(sender):
+        return {"states": 1, "rate": None, "leave": None}
+    return {"states": len(sender.states)} | {
+        name: _packed(sender, tape_of(sender, function), runs) for name, function in _TAPES.items()
+    }
+
+
+def _queue(table: Timetable) -> dict[str, Any]:
+    """Return what describes a queue that is run by its tapes."""
+    aqm, runs = table.aqm, table.h.size
+    return {
+        "states": len(aqm.initial()),
+        "follows": motion_of(aqm, continuous=table.continuous).follows,
+    } | {name: tape and _packed(aqm, tape, runs) for name, tape in _queue_tapes(table).items()}
+
+
+def _packed(law: Aqm | Sender, tape: Tape, runs: int) -> dict[str, Any]:
+    return {
+        "parameters": _rows(runs, numbers_on_tape(law, tape)),
+        "constants": list(tape.constants),
+        "rows": [list(row) for row in tape.rows],
+        "outputs": list(tape.outputs),
+    }
+
+
+def _rows(runs: int, values: Iterable[Any]) -> FloatArray:
+    """Return numbers, of all runs or of each, as contiguous rows."""
+    rows = [np.broadcast_to(np.asarray(value, float), (runs,)) for value in values]
+    return np.array(rows).reshape(-1, runs)
+
+
+def _gain(sender: Sender) -> Any:
+    own = _has_own_code(sender)
+    return sender.fluid_parameters()[_GAINS[str(sender.kernel)]] if own else 0.0
+
+
+def _other_states(table: Timetable) -> list[Any]:
+    """Return the states besides windows with which the classes begin."""
+    states: list[Any] = []
+    for sender, window in zip(table.senders, table.window, strict=True):
+        if len(sender.states) > 1:
+            states += sender.initial(window)[1:]
+    return states
+
+
 def _tuning(aqm: Aqm) -> tuple[str, list[tuple[float, float]]]:
     """Return the kind of factor on the gains, and its table: (edge, factor below), falling."""
     name = getattr(aqm, "gain_table", None)
@@ -122,22 +237,24 @@ def _heuristics(numbers: dict[str, Any]) -> dict[str, float]:
     return {"cap": cap or math.inf, "boost": boost, "decay": numbers.get("decay", 1.0)}
 
 
-def _numbers(table: Timetable) -> dict[str, FloatArray]:
-    n, aqm = table.h.size, table.aqm.fluid_parameters()
-
-    def rows(*values: Any) -> FloatArray:
-        return np.array([np.broadcast_to(np.asarray(value, float), (n,)) for value in values])
-
-    names = ("alpha", "beta", "target", "update_interval", "limit")
-    gains = [sender.fluid_parameters()[_GAINS[str(sender.kernel)]] for sender in table.senders]
+def _numbers(table: Timetable, aqm: dict[str, Any]) -> dict[str, FloatArray]:
+    """Return the rows of numbers; `aqm` has those of a queue that has code of its own."""
+    n = table.h.size
+    names = ("alpha", "beta", "target", "limit", "k")
+    interval = table.aqm.update_interval
     whole = {"window": table.window, "ramp": table.ramp, "capacity": table.capacity}
+    given: dict[str, Iterable[Any]] = {
+        "h": [table.h],
+        **{name: [aqm.get(name, 1.0)] for name in names},
+        "update_interval": [math.inf if interval is None else interval],
+        "buffer": [table.buffer],
+        "base_rtt": table.base_rtt,
+        "gain": map(_gain, table.senders),
+        "state": _other_states(table),
+        "law": [] if aqm else table.aqm.initial(),
+    }
     return {
-        "h": rows(table.h),
-        **{name: rows(aqm[name]) for name in names},
-        "k": rows(aqm.get("k", 1.0)),
-        "buffer": rows(table.buffer),
-        "base_rtt": rows(*table.base_rtt),
-        "gain": rows(*gains),
+        **{name: _rows(n, values) for name, values in given.items()},
         **{name: np.ascontiguousarray(value, float) for name, value in whole.items()},
         "count": np.ascontiguousarray(table.count.reshape(-1, n), float),
     }

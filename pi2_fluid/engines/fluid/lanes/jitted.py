@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from pi2_fluid.engines.fluid.lanes.controller import jump, motion_of
+from pi2_fluid.engines.fluid.lanes.controller import jump
 from pi2_fluid.engines.fluid.lanes.device import IN_CACHE, Device, lanes_at_once, this_device
 from pi2_fluid.engines.fluid.lanes.laws import (
     Array,
@@ -23,6 +23,7 @@ from pi2_fluid.engines.fluid.lanes.laws import (
     Stage,
     State,
 )
+from pi2_fluid.engines.fluid.lanes.motion import motion_of
 from pi2_fluid.engines.fluid.lanes.stepping import advance, arrive, begin
 from pi2_fluid.engines.fluid.lanes.timetable import Timetable, take_runs
 from pi2_fluid.errors import UnsupportedError

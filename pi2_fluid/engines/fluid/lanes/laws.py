@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 from jax import numpy as jnp
 
+from pi2_fluid.engines.fluid.lanes.motion import Motion
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.sender import Sender
@@ -23,7 +24,6 @@ __all__ = [
     "Given",
     "Heard",
     "Laws",
-    "Motion",
     "Node",
     "Outcome",
     "Part",
@@ -38,16 +38,6 @@ __all__ = [
 
 Array = jax.Array  # one element for each run
 Values = tuple[Array, ...]
-
-
-class Motion(NamedTuple):
-    """How the controller moves: at ticks, and in between by its drift or its flow."""
-
-    ticks: bool
-    drifts: bool
-    flows: bool
-    follows: bool
-    """Whether signals change between two nodes."""
 
 
 class Shape(NamedTuple):

@@ -114,6 +114,7 @@ def _start_slowly(
     left = laws.leave_slow_start(i, grown)
     slope = laws.rate(i, left, move.heard, node.parts[laws.shape.group[i]][1].rtt)
     left = tuple(a + (1.0 - part) * laws.given.h * b for a, b in zip(left, slope, strict=True))
+    left = _floor(left)
     new = pick(ends, left, grown)
     straight = tuple(0.5 * (a + b) for a, b in zip(own, new, strict=True))
     bent = (own[0] * _grown(0.5 * whole), *straight[1:])
