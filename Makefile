@@ -82,6 +82,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/networks.py
 	$(BIN)/python bench/fluid.py
 	$(BIN)/python bench/routes.py
+	$(BIN)/python bench/own_laws.py
 	$(BIN)/python bench/batch.py
 	$(BIN)/python bench/packets.py
 	$(BIN)/python bench/designs.py

@@ -33,8 +33,7 @@ def sender_program(sender: Sender) -> _core.SenderLaw:
     rate = tape_of(sender, "rate")
     tapes = {"rate": rate, "differences": _differences(rate)}
     tapes |= {name: tape_of(sender, name) for name in ("sending_rate", "leave_slow_start")}
-    if type(sender).acked is not Sender.acked:
-        tapes["acked"] = tape_of(sender, "acked")
+    tapes |= _tape_if_any(sender, "acked")
     if sender.answers_at_once:
         tapes["sending_rate_under"] = tape_of(sender, "sending_rate_under")
     return _core.SenderLaw(
@@ -64,12 +63,12 @@ def queue_program(aqm: Aqm, *, continuous: bool) -> _core.AqmLaw:
     flows = aqm.bands == 1 and (continuous or aqm.update_interval is None)
     moving = tape_of(aqm, "flow and signals" if flows else "drift and signals")
     states = len(moving.outputs) - 2
-    names = ["initial", "saturate", "controller", "encode"]
+    names = ["initial", "saturate", "controller"]
     if not flows:
         names.append("update")
     if aqm.bands == 2:
         names.append("serve")
-    tapes = {name: tape_of(aqm, name) for name in names}
+    tapes = {name: tape_of(aqm, name) for name in names} | _tape_if_any(aqm, "encode")
     tapes |= {
         "slopes": moving.only(range(states)),
         "signals": moving.only(range(states, states + 2)),
@@ -98,6 +97,16 @@ def obstacle_of(law: Sender | Aqm, *, continuous: bool) -> str:
     except ValueError as error:  # of the kernel, on how many numbers a function takes and gives
         return f"{name} ({str(error).rstrip('.')})"
     return ""
+
+
+def _tape_if_any(law: Sender | Aqm, name: str) -> dict[str, Tape]:
+    """Return the tape of a function that a law need not have, by its name."""
+    try:
+        return {name: tape_of(law, name)}
+    except TraceError:
+        raise
+    except UnsupportedError:
+        return {}
 
 
 @lru_cache(maxsize=1024)

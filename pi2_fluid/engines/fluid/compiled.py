@@ -69,14 +69,11 @@ def obstacle(scenario: Scenario, update: str) -> str:
 
 def unknown_law(scenario: Scenario, *, continuous: bool = False) -> str:
     """Return the first law of a scenario that the kernel cannot run, and why; "" if it can."""
-    senders = [flow.sender for flow in scenario.flows]
-    laws: list[Aqm | Sender] = [*(node.aqm for node in scenario.network.nodes), *senders]
+    queues = [node.aqm for node in scenario.network.nodes]
+    laws: list[Aqm | Sender] = [*queues, *(flow.sender for flow in scenario.flows)]
     for law in laws:
         if declares(law, "kernel") is None and (why := obstacle_of(law, continuous=continuous)):
             return why
-    for sender in senders:
-        if sender.signal is None and sender.constant_rate is None:
-            return f"{type(sender).__name__}, a window without signals,"
     return ""
 
 

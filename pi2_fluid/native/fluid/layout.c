@@ -87,7 +87,7 @@ static void copy_classes(pi2_fluid *run, const pi2_fluid_problem *problem)
         c->kind = fluid_kind_of(from->law);
         c->signal = from->signal;
         c->thinned = from->thinned;
-        c->listens = from->signal != PI2_FLUID_DEAF;
+        c->listens = from->signal != PI2_FLUID_DEAF || !from->law->steady;
         run->thins |= from->thinned;
         c->band = run->bands == 2 && from->signal == PI2_FLUID_SCALABLE;
         c->states = from->law->states;

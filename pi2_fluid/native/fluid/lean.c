@@ -17,7 +17,7 @@ static int knows(const pi2_fluid *run, int i)
     const fluid_class *c = run->classes + i;
     return !share->active
            || (!share->ramping && !share->slow && !run->floored[i]
-               && !c->thinned && (c->signal == PI2_FLUID_DEAF || (c->kind != OTHER_LAW && grows_by_one(c))));
+               && !c->thinned && (!c->listens || (c->kind != OTHER_LAW && grows_by_one(c))));
 }
 
 int lean_fits(const pi2_fluid *run)

@@ -68,7 +68,7 @@ typedef struct {
     const pi2_sender_law *law;
     const void *parameters;
     int kind;                       /* RENO, SCALABLE, OTHER_LAW: which have their slopes inline */
-    int signal, thinned, listens;   /* as in fluid.h; whether it hears any */
+    int signal, thinned, listens;   /* as in fluid.h; whether its state moves by what is past */
     int band, group;
     int x, states;                  /* where its state lies */
     int expected;                   /* where its expected signals lie during slow start, -1: never in it */

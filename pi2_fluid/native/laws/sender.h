@@ -20,6 +20,7 @@ typedef struct {
     const char *const *names; /* of its fields */
     int states;
     int switches;
+    int steady;       /* 1: its state never moves, so that it sends at a constant rate */
     unsigned recalls; /* bit j: `rate` reads state j of one round trip ago; the window (j = 0) it may always read */
     /* What `rate` compares: how many times, and each as what (PI2_TAPE_LESS, ... of operations.h; -1: it never changes). */
     int comparisons;

@@ -25,6 +25,13 @@ static int is_identity(const pi2_tape *tape, int n)
     return 1;
 }
 
+/* Whether a result is 0 whatever the inputs are. */
+static int is_nothing(const pi2_tape *tape, int result)
+{
+    const int constant = tape->output[result] - tape->inputs;
+    return constant >= 0 && constant < tape->constants && tape->constant[constant] == 0.0;
+}
+
 /* What each comparison is, by its number, of tapes that share the numbers. */
 static void find_comparisons(const pi2_tape *const *tapes, int count, int comparisons, signed char *comparing)
 {
@@ -141,9 +148,12 @@ void pi2_make_traced_sender(pi2_traced_sender *sender)
     law->switches = law->comparisons = sender->rate.sides;
     law->comparing = sender->comparing;
     find_comparisons(comparing, 1, law->comparisons, sender->comparing);
-    for (int j = 0; j < law->states; j++)
+    law->steady = 1;
+    for (int j = 0; j < law->states; j++) {
+        law->steady &= is_nothing(&sender->rate, j);
         if (pi2_tape_reads(&sender->rate, law->states + j))
             law->recalls |= 1u << j;
+    }
     law->initial = sender_initial;
     law->rate = rate;
     law->acked = sender->acked.outputs ? acked : 0;
@@ -250,13 +260,6 @@ static void serve(const void *law, const int backlogged[2], const double arrival
 {
     const double in[] = {backlogged[0], backlogged[1], arrivals[0], arrivals[1], capacity};
     run(&aqm_of(law)->serve, in, 0, served);
-}
-
-/* Whether a result is 0 whatever the inputs are. */
-static int is_nothing(const pi2_tape *tape, int result)
-{
-    const int constant = tape->output[result] - tape->inputs;
-    return constant >= 0 && constant < tape->constants && tape->constant[constant] == 0.0;
 }
 
 /* Whether a state moves in updates only, and only they read it. */

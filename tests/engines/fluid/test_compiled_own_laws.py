@@ -159,6 +159,22 @@ def test_by_acknowledgements(aqm: pf.Aqm) -> None:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Deaf(pf.Sender):
+    """Answers to the delay alone."""
+
+    smallest_window: ClassVar = 0.0
+
+    def rate(self, w: Any, w_delayed: Any, p_delayed: Any, rtt: Any, rtt_delayed: Any) -> Any:
+        return 0.5 * (0.05 / rtt_delayed * w + 10.0 - w) / rtt
+
+
+@pytest.mark.slow
+def test_windows_that_hear_no_signals() -> None:
+    flows = [pf.Flows(Deaf(), 4, "50ms"), pf.Flows(pf.Cbr(rate="1Mbit/s"), name="steady")]
+    compare(pf.Scenario("1s", LINK, pf.TailDrop(), flows))
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Branches(pf.Sender):
     """Cuts less where its window is small."""
 

@@ -31,6 +31,8 @@ def obstacle(scenario: Scenario) -> str:
         return unknown
     for flow in scenario.flows:
         sender = flow.sender
+        if sender.signal is None and sender.constant_rate is None:
+            return f"{type(sender).__name__}, a window without signals,"
         if sender.constant_rate is None and not sender_program(sender).has_ack_clock:
             return f'{type(sender).__name__} with clock="acks"'
     return ""

@@ -103,7 +103,7 @@ static void copy_class(pi2_routes *run, const pi2_routes_problem *problem, int i
     c->signal = from->signal;
     c->thinned = from->thinned;
     c->kind = fluid_kind_of(from->law);
-    c->listens = from->signal != PI2_FLUID_DEAF;
+    c->listens = from->signal != PI2_FLUID_DEAF || !from->law->steady;
     c->answers = from->law->sending_rate_under && c->listens;
     c->windowed = !c->answers && from->law->sending_rate == pi2_window_sending_rate;
     run->answering |= c->answers;

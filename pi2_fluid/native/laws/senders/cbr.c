@@ -30,6 +30,7 @@ const pi2_sender_law pi2_sender_cbr = {
     .name = "cbr",
     PI2_CONFIGURED_BY(FIELDS),
     .states = 1,
+    .steady = 1,
     .initial = pi2_window_initial,
     .rate = rate,
     .sending_rate = sending_rate,
