@@ -376,7 +376,7 @@ def fluid_lanes(
     tuning: str,
     table: Sequence[tuple[float, float]],
     heuristics: dict[str, float],
-    queue: object | None,
+    queue: dict[str, Any] | None,
     numbers: Mapping[
         str,
         Annotated[

@@ -175,7 +175,7 @@ void read_queue(nb::handle item, pi2_lanes_problem &p, Kept &kept)
 
 void fluid_lanes(const AllDescribed &classes, int groups, int events, int samples, bool continuous,
                  const std::string &encoder, const std::string &tuning, const std::vector<std::pair<double, double>> &table,
-                 Told<Dict<double>> heuristics, nb::handle queue, const Named<double> &numbers, const Named<std::int32_t> &nodes,
+                 Told<Dict<double>> heuristics, Told<Described> queue, const Named<double> &numbers, const Named<std::int32_t> &nodes,
                  std::size_t depth, const Rows<double> &statistics, const Rows<double> &traces,
                  const std::optional<std::string> &simd)
 {
