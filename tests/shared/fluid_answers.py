@@ -144,7 +144,7 @@ def by_steps(name, way):
     if case.update == "sampled":
         first = min(first, float(case.scenario.aqm.update_interval) / 2.0)
     before, after = (_off(name, way, step=first / part) for part in (1.0, 4.0))
-    known = max(2.0 * answer(name, case).off, 3e-11)
+    known = max(2.0 * answer(name, case).off, 1e-12)
     return math.inf if before <= 128.0 * known else math.log2(before / max(after, known)) / 2.0
 
 
