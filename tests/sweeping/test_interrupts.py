@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import xarray as xr
 from programs import printed_by
 
 import pi2_fluid as pf
+from pi2_fluid.sweeping.interrupting import later
 
 pytest.importorskip("zarr")
 
@@ -95,3 +98,27 @@ def test_a_signal_leaves_what_is_done(tmp_path: Path) -> None:
         if name != "error":
             assert found[name].to_numpy().tobytes() == variable.to_numpy().tobytes()
             assert half[name].to_numpy()[kept].tobytes() == variable.to_numpy()[kept].tobytes()
+
+
+def test_ctrl_c_waits_until_a_store_is_done() -> None:
+    usual, done = signal.getsignal(signal.SIGINT), []
+
+    def work() -> None:
+        with later():
+            signal.raise_signal(signal.SIGINT)
+            done.append("whole")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["whole"]
+    assert signal.getsignal(signal.SIGINT) is usual
+    other = threading.Thread(target=work_elsewhere, args=(done,))
+    other.start()
+    other.join()
+    assert done == ["whole", "elsewhere"]
+
+
+def work_elsewhere(done: list[str]) -> None:
+    """Other threads hear no signals, and may set no handlers."""
+    with later():
+        done.append("elsewhere")

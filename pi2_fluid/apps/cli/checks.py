@@ -20,6 +20,7 @@ from pi2_fluid.apps.cli.reading import read_shown
 from pi2_fluid.apps.cli.requiring import Require, code_of, read_required, said_of_required
 from pi2_fluid.apps.cli.requiring import to_dict as required_to_dict
 from pi2_fluid.apps.cli.senders import NAMES, read_flows, read_senders
+from pi2_fluid.apps.cli.wording import in_words_of_shell
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.laws.registry import kind_of
 
@@ -148,19 +149,20 @@ def check(
     from pi2_fluid.deployment.remedies import is_enough
     from pi2_fluid.network.catalogue import find_network
 
-    found = judge(
-        shown,
-        rtt=rtt,
-        max_base_rtt=max_base_rtt,
-        min_rtt=min_rtt,
-        senders=list(who.values()),
-        rate=rate,
-        flows=read_flows(flows),
-        max_window=max_window,  # type: ignore[arg-type]  # text, which is read as a number
-        hz=ticks,
-        kernel=kernel,
-        network=None if network is None else find_network(network),
-    )
+    with in_words_of_shell({"hz": "--hz"}):
+        found = judge(
+            shown,
+            rtt=rtt,
+            max_base_rtt=max_base_rtt,
+            min_rtt=min_rtt,
+            senders=list(who.values()),
+            rate=rate,
+            flows=read_flows(flows),
+            max_window=max_window,  # type: ignore[arg-type]  # text, which is read as a number
+            hz=ticks,
+            kernel=kernel,
+            network=None if network is None else find_network(network),
+        )
     if aqm is not None:
         found[:] = [replace(one, qdisc=replace(one.qdisc, handle=aqm)) for one in found]
     if any(not is_enough(one.margins, one.ack_margins) and not one.cases for one in found):
