@@ -88,7 +88,7 @@ def check(
         The smallest (s), of a path if `max_base_rtt` is given. By default the queue's target, or a
         hundredth of its update interval if that is more: no loop through a queue at its target is
         shorter.
-    senders : sequence of Reno, CReno, Cubic or Scalable
+    senders : sequence of Sender
         Each is judged on its own.
     rate : float or str, optional
         Of the link (bit/s). The loads judged are then those of whole numbers of flows that fill it,
@@ -131,7 +131,7 @@ def check(
     ScenarioError
         If no node of the network is called like a device that is shown.
     UnsupportedError
-        If sender and queue have no closed form to judge with.
+        If sender and queue have no loop to judge.
 
     Notes
     -----

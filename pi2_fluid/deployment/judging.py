@@ -14,8 +14,7 @@ from pi2_fluid.design.asked import LONGEST_INTERVAL, Spans, make_region
 from pi2_fluid.design.by_acks import stable_up_to_by_acks, worst_by_acks
 from pi2_fluid.design.design import WorstCase
 from pi2_fluid.design.guarantees.guarantee import guarantee
-from pi2_fluid.design.plants import make_plants
-from pi2_fluid.design.region import Worst, exact_margins, stable_up_to, worst_margins
+from pi2_fluid.design.region import Worst, exact_margins, loop_at, stable_up_to, worst_margins
 from pi2_fluid.errors import DomainError
 from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.tc import Qdisc
@@ -149,7 +148,7 @@ def _spans(qdisc: Qdisc, question: Question) -> Spans:
 def _lost(qdisc: Qdisc, found: Worst, update: str) -> float:
     """Return the gain margin asked for less that installed, at the worst place (dB)."""
     alpha, beta, interval = (float(qdisc.asked[word]) for word in ("alpha", "beta", "tupdate"))
-    plant = make_plants((found.sender,), qdisc.aqm, found.rtt, [found.p_prime])
+    plant = loop_at(qdisc.aqm, found.sender, found.rtt, found.p_prime)
     asked = float(exact_margins(plant, alpha, beta, interval, update).gain_margin_db)
     installed = float(found.margins.gain_margin_db)
     return 0.0 if asked == installed else asked - installed

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from pi2_fluid.deployment.verdicts import Verdict, worst_of
 from pi2_fluid.design.by_acks import worst_by_acks
-from pi2_fluid.design.plants import make_plants
-from pi2_fluid.design.region import exact_margins, worst_margins
+from pi2_fluid.design.region import exact_margins, loop_at, worst_margins
 from pi2_fluid.tc import Qdisc, kernel
 
 __all__ = ["words_on_ticks"]
@@ -69,7 +68,7 @@ def _judged_at(verdict: Verdict, interval: float) -> str:
     law, update = verdict.qdisc.aqm, verdict.margins.update
     # By far most of them are not near enough for that: one place by rates says so.
     worst = verdict.worst
-    plant = make_plants((worst.sender,), law, worst.rtt, [worst.p_prime])
+    plant = loop_at(law, worst.sender, worst.rtt, worst.p_prime)
     alpha, beta, now = (float(n) for n in (law.alpha, law.beta, law.update_interval))
     here, there = (
         float(exact_margins(plant, alpha, beta, each, update).gain_margin_db)

@@ -177,13 +177,15 @@ def within_reach(region: Region, aqm: PiFamily) -> Region:
     """Return the region without the loads below p = 1e-6 of pairs whose gain has no bound there.
 
     These are all senders under PIE, whose table ends there, or any law whose gains change with p,
-    and under laws that are not of this package; and Cubic, whose gain grows as p falls.
+    and under laws that are not of this package; Cubic, whose gain grows as p falls; and senders
+    without a closed form.
     """
     everyone = aqm.gain_edges != () or declares(aqm, "encoder") is None
     ends = []
     for sender in region.senders:
         end = _LEAST**0.5 if sender.signal == "classic" else _LEAST
-        ends.append(end if everyone or plant_of(sender) == "cubic" else 0.0)
+        bounded = not everyone and plant_of(sender) in ("reno", "scalable")
+        ends.append(0.0 if bounded else end)
     load = tuple((max(low, end), high) for (low, high), end in zip(region.load, ends, strict=True))
     return replace(region, load=load)
 

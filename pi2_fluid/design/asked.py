@@ -11,10 +11,16 @@ import numpy as np
 
 from pi2_fluid.design.alternatives import within_reach
 from pi2_fluid.design.gains import Asked
-from pi2_fluid.design.plants import plant_gain
+from pi2_fluid.design.plants import plant_gain, plant_of, require_loop
 from pi2_fluid.design.points import grid
 from pi2_fluid.design.region import ANY, Region
-from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
+from pi2_fluid.errors import (
+    DomainError,
+    QuantityError,
+    SolverError,
+    UnsupportedError,
+    show_value,
+)
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.clocked import CLOCKED, refusal
@@ -51,6 +57,9 @@ OBJECTIVES: Final = ("recovery", "bandwidth", "gain")
 _PART: Final = 6.0  # of the largest RTT that the defaults of T and target are
 #: The longest T, in parts of the smallest RTT: each costs an alias.
 LONGEST_INTERVAL: Final = 100.0
+_LOWEST: Final = 1e-6  # p', from which the load is searched up to which windows have a segment
+_HALVINGS: Final = 30
+_BELOW: Final = 1.0 - 1e-6  # of a ceiling of p', where its slope is still that below
 _SMALLEST: Final = 20.0  # part of the largest RTT at which the grid begins
 
 
@@ -105,8 +114,9 @@ def read_queue(aqm: Any, k: object, max_rtt: object = None) -> Queue:
             law = (aqm_class(aqm) if aqm in AQMS else laws_of_tc(aqm)[0])()
     elif not has_gains(aqm):
         raise QuantityError(
-            f"aqm = {show_value(aqm)} is no queue with alpha and beta: give one of"
-            f" {', '.join((*DESIGNED, *PRESETS))}, or a PiFamily."
+            f"aqm = {show_value(aqm)} is no queue with alpha and beta, all that tune finds: give"
+            f" one of {', '.join((*DESIGNED, *PRESETS))}, or a law of yours derived from one"
+            " of their classes, and try numbers of other queues with pf.sweep."
         )
     require_scalars(law)
     if k is not None:
@@ -209,14 +219,17 @@ def make_region(
         )
     low, high = (0.0, 1.0) if load is None else _read_load(load)
     for sender in chosen:
-        plant_gain(sender, aqm, np.array([1.0]), spans.max_rtt)  # that there is a loop to design
-    ranges = ((low, high),) * len(chosen)
+        require_loop(sender, aqm)
+    ends = [high if load is not None else _last_load(sender, aqm, spans, high) for sender in chosen]
+    ranges = tuple((low, end) for end in ends)
     region = Region(chosen, spans.min_rtt, spans.max_rtt, ranges, long_flows)
     for number in range(len(chosen)):
         _require_loads(region, aqm, number)
     if load is None and not long_flows.bounds:
         region = within_reach(region, aqm)
     for sender, (begin, _) in zip(chosen, region.hull, strict=True):
+        if plant_of(sender) is None:
+            continue  # its loads begin above 0
         if not np.isfinite(plant_gain(sender, aqm, np.array([begin]), spans.max_rtt)[0]).all():
             other = "" if declares(aqm, "encoder") == "square" else ', or use aqm="pi2"'
             raise DomainError(
@@ -225,6 +238,36 @@ def make_region(
                 f" load=(0.01, 1.0){other}."
             )
     return region
+
+
+def _last_load(sender: Sender, aqm: PiFamily, spans: Spans, high: float) -> float:
+    """Return the largest p', up to `high`, that there is.
+
+    A queue of one's own may not signal every packet, and of a sender without a closed form, which
+    may grow by what is not signalled, windows are to have a segment at least.
+    """
+    if declares(aqm, "encoder") is None:
+        most = float(getattr(aqm.encode(aqm.highest), str(sender.signal)))
+        most = math.sqrt(most) if sender.signal == "classic" else most
+        high = min(high, most * _BELOW) if most < 1.0 else high
+    if plant_of(sender) is not None:
+        return high
+
+    def segments(p_prime: float) -> float:
+        p = p_prime**2 if sender.signal == "classic" else p_prime
+        try:
+            rests: Any = [sender.at_rest(rtt, p) for rtt in (spans.min_rtt, spans.max_rtt)]
+        except SolverError:
+            return 0.0
+        return min(float(x[0] if isinstance(x, tuple) else x) for x in rests)
+
+    if segments(high) >= 1.0:
+        return high
+    low = _LOWEST
+    for _ in range(_HALVINGS):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if segments(middle) >= 1.0 else (low, middle)
+    return low
 
 
 def _require_loads(region: Region, aqm: PiFamily, number: int) -> None:

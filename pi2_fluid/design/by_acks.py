@@ -1,8 +1,8 @@
 """The margins of gains in a region by acknowledgements: on a grid, not proved.
 
 Each sender alone in one queue, as for the rate clock, and with the end of the queue at which this
-one signals and what it measures (`Aqm.signals_at`, `Aqm.measures`). L is again linear in alpha and
-beta, so that a loop which falls short bounds the gains as those of the rate clock do (`gains`).
+one signals and what it measures (`Aqm.signals_at`, `Aqm.measures`). A loop which falls short bounds
+the gains as those of the rate clock do (`gains`).
 A round-trip time is at least the target here: acknowledgements take the rest of it. What the limit
 of a vanishing load is by rates is a load of one in a million: there the windows have 10^6 segments.
 """
@@ -16,40 +16,32 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.design.clocks import SENDERS_OF, rounded_down
-from pi2_fluid.design.plants import Plants, make_points
+from pi2_fluid.design.linear_plants import NO_LOAD, LinearPlants, make_linear_plants, unit_of
 from pi2_fluid.design.points import crossings, finer, grid
 from pi2_fluid.design.region import (
     FEW_LOADS,
     HIGHEST_LIMIT,
     Region,
-    Responder,
     last_stable,
     least_by_rtt,
     limits_also,
     scan,
     smallest_of,
+    starts_below,
 )
 from pi2_fluid.design.remembering import remembered
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.loop.acks import AckLoop
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.margins import Margins, known
 from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.loop.searching import searched_margins
-from pi2_fluid.loop.state_space import LinearController
-from pi2_fluid.loop.transfer import Loop
-from pi2_fluid.loop.updates import respond
-from pi2_fluid.network.assumptions import quietly
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pi2_fluid.values import ComplexArray, FloatArray, Real
+    from pi2_fluid.values import FloatArray, Real
 
 __all__ = [
-    "AckPlants",
     "AckWorst",
     "ByAcks",
     "make_ack_plants",
@@ -59,78 +51,7 @@ __all__ = [
 
 _RTTS: Final = 9
 _LOADS: Final = 7
-_NO_LOAD: Final = 1e-6  # p', in the place of the limit
 _INSIDE: Final = 1.0 + 1e-9  # of the target: rounding leaves something for the path
-_SLOW: Final = 0.03  # of w R: far above the window's own rate at no load, below all else
-
-
-@dataclass(frozen=True, eq=False)
-class AckPlants:
-    """Loops of one sender by acknowledgements without their gains, and the same points by rates.
-
-    Attributes
-    ----------
-    points : Plants
-        n of them.
-    loop : AckLoop
-        Of shape (n, 1), or () for one; with alpha = beta = 1 Hz.
-    """
-
-    points: Plants
-    loop: AckLoop
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-    @property
-    def rtt(self) -> FloatArray:
-        """Round-trip times, queue included (s)."""
-        return self.points.rtt
-
-    @property
-    def p_prime(self) -> FloatArray:
-        """Loads."""
-        return self.points.p_prime
-
-    @property
-    def sender(self) -> NDArray[np.intp]:
-        """Which of the senders asked for."""
-        return self.points.sender
-
-    @property
-    def kappa(self) -> FloatArray:
-        """Signals per round trip where Cubic's cubic rules."""
-        result: FloatArray = self.points.kappa
-        return result
-
-    def take(self, index: int) -> AckPlants:
-        """Return one point."""
-        one = self.loop if not self.loop.shape else self.loop.element((index, 0))
-        return AckPlants(self.points.take(index), one)
-
-    def linear(self, alpha: float, beta: float, interval: float) -> AckLoop:
-        """Return the loops of these gains."""
-        now, before = self.loop.controller.numerator
-        factor = now + before  # PIE's, and whatever else scales alpha and beta
-        gains = ((alpha + beta) * factor, -beta * factor)
-        T = np.full_like(factor, interval)
-        controller = LinearController(gains, self.loop.controller.denominator, T)
-        return replace(self.loop, controller=controller)
-
-    def at(self, alpha: float, beta: float, interval: float, update: str) -> Responder:
-        """Return L as a function of ln w."""
-        loop = self.linear(alpha, beta, interval)
-        return lambda x: respond(loop, 1j * np.exp(x), update)
-
-    def basis(
-        self, w: FloatArray, interval: float, update: str
-    ) -> tuple[ComplexArray, ComplexArray]:
-        """Return (A, B) with L = alpha A + beta B, of shape (n, points)."""
-        s = 1j * np.atleast_2d(np.asarray(w, float))
-        first = respond(self.linear(1.0, 0.0, interval), s, update)
-        if update == "sampled":
-            return first, -np.expm1(-s * interval) * first
-        return first, s / (1.0 / interval + s / 2.0) * first
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +68,7 @@ class AckWorst:
         Round-trip time (s) from which on loops were looked at.
     count : int
         How many were evaluated.
-    plants : tuple of AckPlants
+    plants : tuple of LinearPlants
         Those that were searched for all of their crossovers, each one loop.
     """
 
@@ -157,7 +78,7 @@ class AckWorst:
     sender: Sender
     shortest: float
     count: int
-    plants: tuple[AckPlants, ...]
+    plants: tuple[LinearPlants, ...]
 
     @property
     def place(self) -> tuple[float, float, Sender]:
@@ -177,7 +98,7 @@ def worst_by_acks(region: Region, aqm: PiFamily, update: str) -> ByAcks:
     """Return the worst margins of a queue's gains in a region by acknowledgements."""
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
     region, count = _from_target(region, aqm), 0
-    picked: list[AckPlants] = []
+    picked: list[LinearPlants] = []
     if region.min_rtt > region.max_rtt:
         text = f"the target, {float(aqm.target):g} s, is not below {region.max_rtt:g} s."
         return ByAcks(None, f"Not judged by acknowledgements: {text}")
@@ -205,7 +126,7 @@ def worst_by_acks(region: Region, aqm: PiFamily, update: str) -> ByAcks:
     worst = AckWorst(
         margins=margins,
         rtt=float(points.rtt[0]),
-        p_prime=0.0 if load <= _NO_LOAD else load,
+        p_prime=0.0 if load <= NO_LOAD else load,
         sender=region.senders[int(points.sender[0])],
         shortest=region.min_rtt,
         count=count,
@@ -227,8 +148,7 @@ def stable_up_to_by_acks(region: Region, aqm: PiFamily, update: str) -> float:
             some = grid(region, aqm, number, rtt, FEW_LOADS)
             if some.rtt.size:
                 plants = _at_points(region, aqm, number, *some)
-                at = plants.at(*gains, update)
-                found = scan(plants.points, *gains, update, at).gain_margin_db
+                found = scan(plants, *gains, update).gain_margin_db
                 least = np.minimum(least, least_by_rtt(plants.rtt, found, rtt))
         return least
 
@@ -242,19 +162,23 @@ def stable_up_to_by_acks(region: Region, aqm: PiFamily, update: str) -> float:
 def _from_target(region: Region, aqm: PiFamily) -> Region:
     """Return a region from the target on: acknowledgements take the rest of a round trip."""
     low = max(region.min_rtt, float(aqm.target) * _INSIDE)
-    return region if low == region.min_rtt else replace(region, min_rtt=low)
+    if low == region.min_rtt:
+        return region
+    shorter: Region = region.kept.setdefault(low, replace(region, min_rtt=low))
+    return shorter
 
 
 def _at_points(
     region: Region, aqm: PiFamily, number: int, rtt: FloatArray, load: FloatArray
-) -> AckPlants:
-    pairs = np.unique(np.stack([rtt, np.maximum(load, _NO_LOAD)]), axis=1)
-    return _make_plants(region, _in_one_queue(aqm), number, *map(tuple, pairs.tolist()))
+) -> LinearPlants:
+    pairs = np.unique(np.stack([rtt, np.maximum(load, NO_LOAD)]), axis=1)
+    both = tuple(pairs[0].tolist()), tuple(pairs[1].tolist())
+    return make_linear_plants(region, unit_of(aqm), number, both, "acks")
 
 
 def make_ack_plants(
     region: Region, aqm: PiFamily, number: int, rtt: Real, load: FloatArray
-) -> AckPlants:
+) -> LinearPlants:
     """Return every combination of round-trip time (s) and load of one sender of a region.
 
     The gains of `aqm` do not enter.
@@ -264,56 +188,28 @@ def make_ack_plants(
     UnsupportedError
         If sender and queue have no loop by acknowledgements.
     """
-    pairs = np.meshgrid(np.atleast_1d(np.asarray(rtt, float)), np.atleast_1d(load))
-    each = (side.ravel().tolist() for side in pairs)
-    return _make_plants(region, _in_one_queue(aqm), number, *map(tuple, each))
-
-
-@remembered
-def _make_plants(
-    region: Region, unit: PiFamily, number: int, rtt: tuple[float, ...], load: tuple[float, ...]
-) -> AckPlants:
-    sender = region.senders[number]
-    points = make_points(sender, unit, np.array(rtt), np.array(load), number)
-    # Of the linearisation the clips and timeouts are said, and T beside R, all of which are known.
-    with quietly():
-        found = Loop(
-            sender,
-            unit,
-            rtt=points.rtt[:, None],
-            p_prime=points.p_prime[:, None],
-            clock="acks",
-        ).linear
-    assert isinstance(found, AckLoop)
-    return AckPlants(points, found)
-
-
-def _in_one_queue(aqm: PiFamily) -> PiFamily:
-    """The controller with one queue and unit gains."""
-    unit: PiFamily = replace(aqm.in_one_queue(), alpha=1.0, beta=1.0)
-    return unit
+    rtts, loads = np.meshgrid(np.atleast_1d(np.asarray(rtt, float)), np.atleast_1d(load))
+    both = tuple(rtts.ravel().tolist()), tuple(loads.ravel().tolist())
+    return make_linear_plants(region, unit_of(aqm), number, both, "acks")
 
 
 def _smallest(
-    plants: AckPlants, alpha: float, beta: float, interval: float, update: str
+    plants: LinearPlants, alpha: float, beta: float, interval: float, update: str
 ) -> list[int]:
     """Which loops of a row have the smallest margins."""
-    at = plants.at(alpha, beta, interval, update)
-    found = scan(plants.points, alpha, beta, interval, update, at)
+    found = scan(plants, alpha, beta, interval, update)
     names = ("gain_margin_db", "phase_margin_deg", "modulus_margin")
     return list(dict.fromkeys(int(np.argmin(getattr(found, name))) for name in names))
 
 
-def _exact(plant: AckPlants, alpha: float, beta: float, interval: float, update: str) -> Margins:
+def _exact(plant: LinearPlants, alpha: float, beta: float, interval: float, update: str) -> Margins:
     """Return the margins of one loop, searched for all of its crossovers."""
     loop = plant.linear(alpha, beta, interval)
     crossings = find_crossings(loop, update)
     count = count_unstable(loop, update)
     gm, pm, w_gc, w_pc, delay, *_ = searched_margins(loop, update, crossings, count)
-    if plant.p_prime[0] <= _NO_LOAD:
-        low = complex(respond(loop, 1j * _SLOW / plant.rtt[0], update))
-        if low.real < 0.0 < low.imag:  # below -180 degrees from the beginning: no gain is too small
-            gm, w_pc = -math.inf, 0.0
+    if plant.p_prime[0] <= NO_LOAD and starts_below(plant, loop, update):
+        gm, w_pc = -math.inf, 0.0
     return Margins(
         gain_margin_db=gm,
         phase_margin_deg=pm,

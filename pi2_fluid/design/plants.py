@@ -29,8 +29,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 import numpy as np
 
@@ -47,21 +47,23 @@ from pi2_fluid.records.record import declares
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from pi2_fluid.values import BoolArray, ComplexArray, FloatArray, Real
+    from pi2_fluid.values import BoolArray, ComplexArray, Curve, FloatArray, Real
 
 __all__ = [
     "Plants",
     "has_theorems",
     "is_classic",
-    "join",
+    "joined",
     "make_plants",
     "make_points",
     "plant_gain",
     "plant_of",
+    "require_loop",
     "with_exact",
 ]
 
 _FELT: Final = 0.01  # 1/window, above which a varying R is felt
+_SOME_LOAD: Final = 0.01  # p', at which it is asked whether there is a loop
 _FEWEST_ALIASES: Final = 6  # pairs about pi/T: the rest falls like k^-5
 
 
@@ -96,6 +98,11 @@ class Plants:
     kappa: Any = None
     exact: Any = False
 
+    #: Whether they are linearised numerically, with points of another closed form.
+    numeric: ClassVar[bool] = False
+    #: What makes senders send.
+    clock: ClassVar[str] = "rate"
+
     def __post_init__(self) -> None:
         shape = np.shape(self.rtt)
         if self.kappa is None:
@@ -105,10 +112,27 @@ class Plants:
     def __len__(self) -> int:
         return int(self.rtt.size)
 
+    @property
+    def parts(self) -> tuple[Plants, ...]:
+        """These."""
+        return (self,)
+
+    @property
+    def points(self) -> Plants:
+        """These."""
+        return self
+
     def take(self, index: NDArray[Any] | int) -> Plants:
         """Return the points at these indices."""
         index = np.atleast_1d(index)
-        return Plants(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
+        return Plants(*(getattr(self, one.name)[index] for one in fields(self)))
+
+    def at(self, alpha: float, beta: float, interval: float, update: str) -> Curve:
+        """Return L as a function of ln w, which has the shape (n, points) or (points,)."""
+        if update == "sampled":
+            return lambda x: self.sampled(alpha, beta, interval, np.exp(x))
+        loop = self.linear(alpha, beta, interval)
+        return lambda x: respond(loop, 1j * np.exp(x), update)
 
     def linear(self, alpha: float, beta: float, interval: float) -> LinearLoop:
         """Return the n loops of these gains, of shape (n, 1) so that frequencies come last."""
@@ -205,13 +229,13 @@ def with_exact(plants: Plants) -> Plants:
     where Cubic's cubic rules, of which only the loop of a constant R has a closed form here.
     """
     felt = np.flatnonzero((plants.mu > _FELT) & (plants.kappa == 0.0))
-    return join(plants, replace(plants.take(felt), exact=True)) if felt.size else plants
+    return joined([plants, replace(plants.take(felt), exact=True)]) if felt.size else plants
 
 
-def join(one: Plants, other: Plants) -> Plants:
-    """Return the points of both."""
-    names = one.__dataclass_fields__
-    return Plants(*(np.concatenate([getattr(one, x), getattr(other, x)]) for x in names))
+def joined(parts: Sequence[Plants]) -> Plants:
+    """Return the points of all."""
+    names = [one.name for one in fields(Plants)]
+    return Plants(*(np.concatenate([getattr(part, x) for part in parts]) for x in names))
 
 
 def make_plants(
@@ -233,10 +257,7 @@ def make_plants(
     for number, (sender, loads) in enumerate(zip(senders, load, strict=True)):
         r, p = (x.ravel() for x in np.meshgrid(np.atleast_1d(rtt), np.atleast_1d(loads)))
         parts.append(make_points(sender, aqm, r, p, number))
-    out = parts[0]
-    for part in parts[1:]:
-        out = join(out, part)
-    return out
+    return joined(parts)
 
 
 def make_points(
@@ -328,16 +349,44 @@ def _own_slope(sender: Sender, aqm: PiFamily, p: FloatArray) -> FloatArray:
     from pi2_fluid.laws.derivatives import numeric
     from pi2_fluid.loop.controllers import encode_slopes  # not needed otherwise
 
-    name = type(aqm).__name__
-    if not acts_as_pi(aqm):
-        raise UnsupportedError(
-            f"{name} has an update of its own, which is no PI controller of one delay: try"
-            " gains with Loop(...).margins()."
-        )
+    _require_pi(aqm)
     u = np.broadcast_to(np.asarray(aqm.decode(p, str(sender.signal)), float), np.shape(p)).copy()
-    what = f"{name}.encode"
+    what = f"{type(aqm).__name__}.encode"
     slopes = encode_slopes(aqm, u)
     return numeric(slopes[0 if sender.signal == "classic" else 1], u.shape, what) * _scale(aqm, u)
+
+
+def _require_pi(aqm: PiFamily) -> None:
+    """Refuse a queue that has alpha and beta, and does something else with them."""
+    if not acts_as_pi(aqm):
+        raise UnsupportedError(
+            f"{type(aqm).__name__} has an update of its own, which is no PI controller of one"
+            " delay, and tune finds the alpha and beta of such a controller: try gains with"
+            " Loop(...).margins()."
+        )
+
+
+def require_loop(sender: Sender, aqm: PiFamily) -> None:
+    """Refuse a pair of which there is no loop to design.
+
+    Raises
+    ------
+    UnsupportedError
+        Naming the law.
+    """
+    if plant_of(sender) is not None:
+        plant_gain(sender, aqm, np.array([_SOME_LOAD]), 1.0)
+        return
+    require_equations(sender)
+    if sender.signal is None:
+        raise UnsupportedError(
+            f"{type(sender).__name__} hears no signals (its signal is None), so that no gains of a"
+            ' queue act on it: give senders whose signal is "classic" or "scalable".'
+        )
+    if sender.signal == "scalable" and declares(aqm, "encoder") == "square":
+        raise _unsupported(sender, aqm)
+    if declares(aqm, "encoder") is None:
+        _require_pi(aqm)
 
 
 def _scale(aqm: PiFamily, u: FloatArray) -> FloatArray:
@@ -347,7 +396,10 @@ def _scale(aqm: PiFamily, u: FloatArray) -> FloatArray:
 def _unsupported(sender: Sender, aqm: PiFamily) -> UnsupportedError:
     require_equations(sender)
     name, queue = type(sender).__name__, type(aqm).__name__
+    if sender.signal == "scalable" and declares(aqm, "encoder") == "square":
+        return UnsupportedError(
+            f"{name} is Scalable, and {queue} squares its p', which is for Classic senders: use"
+            ' aqm="coupled" or aqm="dualpi2".'
+        )
     instead = f"{sender.instead}, or try gains with Loop(...).margins()"
-    if plant_of(sender) == "scalable":
-        instead = 'use aqm="coupled" or aqm="dualpi2"'
     return UnsupportedError(f"{name} under {queue} has no closed form to design with: {instead}.")

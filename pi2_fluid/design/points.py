@@ -294,7 +294,7 @@ def _above(edge: float) -> _Two:
 
 def _sign_changes(f: _Two, x: FloatArray, rows: FloatArray) -> tuple[FloatArray, Any]:
     """Return where f(x, row) changes its sign along the rows, by halving, and in which row."""
-    values = f(x, rows)
+    values = np.broadcast_to(f(x, rows), np.broadcast_shapes(np.shape(x), np.shape(rows)))
     row, cell = np.nonzero(values[:, :-1] * values[:, 1:] < 0.0)
     wide = np.broadcast_to(x, values.shape)
     a, b, fa = wide[row, cell], wide[row, cell + 1], values[row, cell]

@@ -10,13 +10,21 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.design.plants import Plants, join, make_points, with_exact
-from pi2_fluid.design.points import crossings, finer, grid, jump_rtts
+from pi2_fluid.design.linear_plants import (
+    NO_LOAD,
+    LinearPlants,
+    SomePlants,
+    join,
+    make_linear_plants,
+    unit_of,
+)
+from pi2_fluid.design.plants import Plants, make_points, plant_of, with_exact
+from pi2_fluid.design.points import Points, crossings, finer, grid, jump_rtts
 from pi2_fluid.design.remembering import remembered
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.sender import Sender
@@ -24,6 +32,7 @@ from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.limits import rtt_limit
 from pi2_fluid.loop.margins import Margins, known
 from pi2_fluid.loop.searching import search_of
+from pi2_fluid.loop.state_space import AnyLoop, LinearLoop
 from pi2_fluid.loop.updates import NEARLY_ALL, respond
 from pi2_fluid.loop.zeros import zero_between
 from pi2_fluid.network.long_flows import LongFlows
@@ -39,21 +48,24 @@ __all__ = [
     "HIGHEST_LIMIT",
     "LOADS",
     "Region",
-    "Responder",
     "Scan",
     "Worst",
+    "alone",
     "exact_margins",
     "last_stable",
     "least_by_rtt",
     "limits_also",
-    "responder",
+    "loop_at",
     "scan",
     "smallest_of",
     "stable_up_to",
+    "starts_below",
     "worst_margins",
 ]
 
 _RTTS: Final = 13
+_FEWER_RTTS: Final = 9  # of senders without a closed form
+_FEWER_LOADS: Final = 7
 #: Loads of the grid at each of them, besides those about jumps.
 LOADS: Final = 13
 #: The same where only stability is asked for.
@@ -66,6 +78,7 @@ _MOST_STEPS: Final = 12
 # In ln w: what is left after a step is by far smaller than the step, and costs the margin 1e-7 dB.
 _LAST_STEP: Final = 1e-7
 _LAST_DIGIT: Final = 5e-9  # of the largest round-trip time at which all is stable
+_SLOW: Final = 0.03  # of w R: far above the window's own rate at no load, below all else
 _STRANGE: Final = 10.0  # times lower, where the search then begins
 #: Times the largest RTT, where the search for the limit ends.
 HIGHEST_LIMIT: Final = 20.0
@@ -83,6 +96,11 @@ class Region:
     max_rtt: float
     load: tuple[tuple[float, float], ...]
     long_flows: LongFlows = ANY
+    #: What `remembered` keeps of laws of one's own, as long as this very region is asked.
+    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"kept": {}}
 
     def ends(self, number: int, rtt: Real) -> tuple[Any, Any]:
         """The least and the largest p' of a sender by round-trip time; swapped where none is."""
@@ -98,8 +116,10 @@ class Region:
             found.append((float(np.min(low[some])), float(np.max(high[some]))))
         return tuple(found)
 
-    def rtts(self, number: int, points: int = _RTTS) -> FloatArray:
+    def rtts(self, number: int, points: int | None = None) -> FloatArray:
         """The round-trip times of the grid: of a sender, those at which its fewest flows fit."""
+        if points is None:
+            points = _FEWER_RTTS if plant_of(self.senders[number]) is None else _RTTS
         low, high = self.min_rtt, self.max_rtt
         if low == high:
             return np.array([high])
@@ -109,6 +129,10 @@ class Region:
             low = min(math.exp(zero_between(too_many, *x, tolerance=1e-12)) * _INSIDE, high)
         return np.geomspace(low, high, points)
 
+    def _loads(self, number: int) -> int:
+        """How many loads the grid has at each of them, besides those about jumps."""
+        return _FEWER_LOADS if plant_of(self.senders[number]) is None else LOADS
+
     def _too_many(self, number: int, x: float) -> float:
         """By how much the load of the fewest flows exceeds what there may be, at ln rtt."""
         long_flows = self.long_flows
@@ -117,32 +141,56 @@ class Region:
         load = long_flows.load(self.senders[number], float(long_flows.fewest), math.exp(x))
         return float(load) - self.load[number][1]
 
-    def plants(self, aqm: PiFamily) -> Plants:
+    def plants(self, aqm: PiFamily) -> SomePlants:
         """Every loop of the grid, with R held constant in the window law and without."""
         parts = [
-            make_points(sender, aqm, *both, number)
-            for number, sender in enumerate(self.senders)
-            for both in (grid(self, aqm, number, self.rtts(number), LOADS),
-                         crossings(self, aqm, number))
+            (number, points)
+            for number in range(len(self.senders))
+            for points in (grid(self, aqm, number, self.rtts(number), self._loads(number)),
+                           crossings(self, aqm, number))
         ]  # fmt: skip
-        return with_exact(functools.reduce(join, parts))
+        return self._with_exact(aqm, parts)
 
-    def corners(self, aqm: PiFamily) -> Plants:
+    def corners(self, aqm: PiFamily) -> SomePlants:
         """The loops of the largest round-trip time at both ends of the load."""
         parts = []
-        for number, sender in enumerate(self.senders):
+        for number in range(len(self.senders)):
             rtt = float(self.rtts(number)[-1])
             load = np.unique([float(end) for end in self.ends(number, rtt)])
-            parts.append(make_points(sender, aqm, np.full(load.shape, rtt), load, number))
-        return with_exact(functools.reduce(join, parts))
+            parts.append((number, Points(np.full(load.shape, rtt), load)))
+        return self._with_exact(aqm, parts)
 
-    def around(self, aqm: PiFamily, plant: Plants) -> Plants:
+    def around(self, aqm: PiFamily, plant: Plants | LinearPlants) -> Plants | LinearPlants:
         """A finer grid between the neighbours of one point of the grid."""
         number = int(plant.sender[0])
         at = float(plant.rtt[0]), float(plant.p_prime[0])
-        near = finer(self, aqm, number, self.rtts(number), LOADS, at)
-        found = make_points(self.senders[number], aqm, *near, number)
-        return replace(found, exact=bool(plant.exact[0]))
+        near = finer(self, aqm, number, self.rtts(number), self._loads(number), at)
+        return self.at(aqm, number, near, exact=bool(plant.exact[0]))
+
+    def at(
+        self, aqm: PiFamily, number: int, points: Points, *, exact: bool = False
+    ) -> Plants | LinearPlants:
+        """The loops of one sender by rates, the one of that number, in closed form if it has one.
+
+        `exact` if the window law sees R vary.
+        """
+        sender = self.senders[number]
+        if plant_of(sender) is not None:
+            return replace(make_points(sender, aqm, *points, number), exact=exact)
+        pairs = tuple(points.rtt.tolist()), tuple(points.p_prime.tolist())
+        return make_linear_plants(self, unit_of(aqm), number, pairs, "rate", exact)
+
+    def _with_exact(self, aqm: PiFamily, parts: Sequence[tuple[int, Points]]) -> SomePlants:
+        """The loops of some points, and those again in which the window law feels R vary."""
+        some = [(number, points) for number, points in parts if points.rtt.size]
+        each = join([self.at(aqm, number, points) for number, points in some])
+        return join([self._felt(aqm, part) for part in each.parts])
+
+    def _felt(self, aqm: PiFamily, part: Plants | LinearPlants) -> SomePlants:
+        if isinstance(part, Plants):
+            return with_exact(part)
+        again = Points(part.rtt, part.p_prime)  # of what an own law feels nothing is known
+        return join([part, self.at(aqm, int(part.sender[0]), again, exact=True)])
 
 
 @dataclass(frozen=True)
@@ -154,25 +202,32 @@ class Scan:
     modulus_margin: Any
 
 
-def scan(
+def scan(plants: SomePlants, alpha: float, beta: float, interval: float, update: str) -> Scan:
+    """Return the margins of many loops, each evaluated near the crossovers of its cheap twin."""
+    gains = alpha, beta, interval
+    each = [_scan(part.points, part.at(*gains, update), part.numeric, *gains, update)
+            for part in plants.parts]  # fmt: skip
+    names = ("gain_margin_db", "phase_margin_deg", "modulus_margin")
+    return Scan(*(np.concatenate([getattr(one, name) for one in each]) for name in names))
+
+
+def _scan(
     plants: Plants,
+    at: Curve,
+    numeric: bool,
     alpha: float,
     beta: float,
     interval: float,
     update: str,
-    by_acks: Responder | None = None,
 ) -> Scan:
-    """Return the margins of many loops, each evaluated near the crossovers of its cheap twin.
-
-    `by_acks` is L of the same points by acknowledgements, if that is asked for.
-    """
+    """The same of loops L that are those of a closed form, or `numeric` ones at the same points."""
     k = 1.0 if update == "continuous" else 1.0 + interval / (2.0 * plants.rtt)
     gm, pm, w_gc, w_pc = _twin(plants, alpha, beta, interval, k)
     end = np.pi / interval if update == "sampled" else np.inf
     top = NEARLY_ALL * end
     low = np.minimum(np.minimum(w_gc, np.where(w_pc > 0.0, w_pc, np.inf)), top / 4.0) / 3.0
     # The twin is of another load there, or of Reno.
-    strange = (plants.mu > _mu_limit(plants)) | (plants.kappa > 0.0) | (by_acks is not None)
+    strange = (plants.mu > _mu_limit(plants)) | (plants.kappa > 0.0) | numeric
     other = strange | plants.exact  # than the twin's loop
     low = np.where(strange, low / _STRANGE, low)
     slow = np.where(plants.kappa > 0.0, plants.kappa / (_STRANGE * plants.rtt), np.inf)
@@ -182,9 +237,8 @@ def scan(
         high = 4.0 * np.maximum(np.minimum(w_gc, 1e3 / plants.rtt), w_pc)
     steps = np.linspace(0.0, 1.0, _POINTS)
     x = np.log(low)[:, None] + np.log(high / low)[:, None] * steps
-    at = responder(plants, alpha, beta, interval, update) if by_acks is None else by_acks
     values = at(x)
-    if by_acks is not None:
+    if numeric:
         twin = np.array([pm, w_gc, k * plants.rtt])
         gm, pm = _crossings(x, values, at, twin, plants.kappa > 0.0, end)
         # A phase that starts below -180 degrees, as where there are hardly any signals.
@@ -197,23 +251,11 @@ def scan(
         never = (plants.mu == 0.0) & (plants.rtt >= rtt_limit(alpha, beta, interval, update))
         gm = np.where(never, -np.inf, gm)
     elif (beyond := np.flatnonzero(other)).size:
-        few = responder(plants.take(beyond), alpha, beta, interval, update)
+        few = plants.take(beyond).at(alpha, beta, interval, update)
         dips = plants.kappa[beyond] > 0.0
         twin = np.array([pm, w_gc, k * plants.rtt])[:, beyond]
         gm[beyond], pm[beyond] = _crossings(x[beyond], values[beyond], few, twin, dips, end)
     return Scan(gm, pm, np.minimum(np.min(np.abs(1.0 + values), axis=1), 1.0))
-
-
-#: L as a function of ln w, which has the shape (n, points) or (points,).
-Responder: TypeAlias = "Callable[[Any], Any]"
-
-
-def responder(plants: Plants, alpha: float, beta: float, interval: float, update: str) -> Responder:
-    """Return L by rates as a function of ln w."""
-    if update == "sampled":
-        return lambda x: plants.sampled(alpha, beta, interval, np.exp(x))
-    loop = plants.linear(alpha, beta, interval)
-    return lambda x: respond(loop, 1j * np.exp(x), update)
 
 
 def _twin(plants: Plants, alpha: float, beta: float, interval: float, k: Real) -> FloatArray:
@@ -305,7 +347,7 @@ class Worst:
         The loop of the smallest gain margin.
     count : int
         How many loops were evaluated.
-    plants : Plants
+    plants : Plants, LinearPlants or SeveralPlants
         Those that were searched for all of their crossovers.
     """
 
@@ -314,7 +356,7 @@ class Worst:
     p_prime: float
     sender: Sender
     count: int
-    plants: Plants
+    plants: SomePlants
 
 
 @remembered
@@ -325,7 +367,7 @@ def worst_margins(region: Region, aqm: PiFamily, update: str, also: Plants | Non
     count = len(plants)
     found = scan(plants, *gains, update)
     names = ("gain_margin_db", "phase_margin_deg", "modulus_margin")
-    picked = []
+    picked: list[Plants | LinearPlants] = []
     for index in dict.fromkeys(int(np.argmin(getattr(found, name))) for name in names):
         near = region.around(aqm, plants.take(index))
         finer = scan(near, *gains, update)
@@ -337,8 +379,9 @@ def worst_margins(region: Region, aqm: PiFamily, update: str, also: Plants | Non
     margins, index = smallest_of(each, update)
     which = picked[index]
     sender = region.senders[int(which.sender[0])]
-    at = float(which.rtt[0]), float(which.p_prime[0])
-    return Worst(margins, *at, sender, count, functools.reduce(join, picked))
+    load = float(which.p_prime[0])
+    load = 0.0 if which.numeric and load <= NO_LOAD else load
+    return Worst(margins, float(which.rtt[0]), load, sender, count, join(picked))
 
 
 def smallest_of(each: Sequence[Margins], update: str) -> tuple[Margins, int]:
@@ -358,15 +401,32 @@ def smallest_of(each: Sequence[Margins], update: str) -> tuple[Margins, int]:
     return margins, each.index(by_gain)
 
 
+def loop_at(aqm: PiFamily, sender: Sender, rtt: float, load: float) -> Plants | LinearPlants:
+    """Return the loop of a sender by rates at one round-trip time (s) and load."""
+    points = Points(np.array([rtt]), np.array([load]))
+    return Region((sender,), rtt, rtt, ((load, load),)).at(aqm, 0, points)
+
+
+def alone(plant: Plants | LinearPlants, alpha: float, beta: float, interval: float) -> LinearLoop:
+    """Return the loop of one point by rates, of these gains."""
+    loop = plant.linear(alpha, beta, interval)
+    one = loop.element((0, 0)) if loop.shape else loop
+    assert isinstance(one, LinearLoop)
+    return one
+
+
 def exact_margins(
-    plant: Plants, alpha: float, beta: float, interval: float, update: str
+    plant: Plants | LinearPlants, alpha: float, beta: float, interval: float, update: str
 ) -> Margins:
     """Return the margins of one loop, searched for all of its crossovers."""
-    loop = plant.linear(alpha, beta, interval).element((0, 0))
+    loop = alone(plant, alpha, beta, interval)
     search, this = search_of(loop, update), np.array(True)
     gm, pm, w_gc, w_pc, delay, *_ = search.margins(this).ravel().tolist()
-    count = int(search.counts(this)[0]) if plant.mu[0] > 0.0 else None
-    if plant.mu[0] == 0.0 and plant.rtt[0] >= rtt_limit(alpha, beta, interval, update):
+    mu = plant.points.mu[0]
+    count = int(search.counts(this)[0]) if mu > 0.0 else None
+    if mu == 0.0 and plant.rtt[0] >= rtt_limit(alpha, beta, interval, update):
+        gm, w_pc = -math.inf, 0.0
+    if plant.numeric and plant.p_prime[0] <= NO_LOAD and starts_below(plant, loop, update):
         gm, w_pc = -math.inf, 0.0
     code = int(np.sign(gm)) if count is None else {0: 1, -1: 0}.get(count, -1)
     modulus = float(search.distances(this)[0])
@@ -382,6 +442,15 @@ def exact_margins(
     )
 
 
+def starts_below(plant: LinearPlants | Plants, loop: AnyLoop, update: str) -> bool:
+    """Say whether the phase of a loop of hardly any signals is below -180 degrees from the start.
+
+    Then no gain is too small.
+    """
+    low = complex(respond(loop, np.asarray(1j * _SLOW / plant.rtt[0]), update))
+    return low.real < 0.0 < low.imag
+
+
 @remembered
 def stable_up_to(region: Region, aqm: PiFamily, update: str) -> float:
     """Return the largest round-trip time with the queue (s) up to which every load is stable.
@@ -394,9 +463,10 @@ def stable_up_to(region: Region, aqm: PiFamily, update: str) -> float:
 
     def smallest(rtt: Real) -> FloatArray:
         least = np.full(np.shape(np.atleast_1d(rtt)), np.inf)
-        for number, sender in enumerate(region.senders):
-            plants = make_points(sender, aqm, *grid(region, aqm, number, rtt, FEW_LOADS), number)
-            if len(plants):
+        for number in range(len(region.senders)):
+            points = grid(region, aqm, number, rtt, FEW_LOADS)
+            if points.rtt.size:
+                plants = region.at(aqm, number, points)
                 found = scan(plants, *gains, update).gain_margin_db
                 least = np.minimum(least, least_by_rtt(plants.rtt, found, rtt))
         return least

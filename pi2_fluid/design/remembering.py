@@ -20,7 +20,8 @@ _forget: Final[list[Callable[[], None]]] = []
 def remembered(function: Callable[P, T]) -> Callable[P, T]:
     """Let a function of a region, a queue and more keep its last answers.
 
-    Of a law of one's own nothing is kept: what its code says may change between two calls.
+    Those of a law of one's own are kept as long as the very region is asked: what its code says may
+    change between two calls.
     """
     kept = lru_cache(_MOST)(function)
     _forget.append(kept.cache_clear)
@@ -30,7 +31,11 @@ def remembered(function: Callable[P, T]) -> Callable[P, T]:
         region, aqm, *_ = args
         laws = (aqm, *region.senders)  # type: ignore[attr-defined]
         if any(kind_of(law) is None for law in laws):
-            return function(*args, **named)
+            own: dict[object, T] = region.kept  # type: ignore[attr-defined]
+            key = (function, args[1:], tuple(sorted(named.items())))
+            if key not in own:
+                own[key] = function(*args, **named)
+            return own[key]
         return cast("Callable[P, T]", kept)(*args, **named)
 
     return answer

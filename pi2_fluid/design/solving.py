@@ -11,7 +11,7 @@ import numpy as np
 from pi2_fluid.design.asked import LONGEST_INTERVAL, Spans, make_template, read_queue
 from pi2_fluid.design.binding import Binding
 from pi2_fluid.design.bounds import bound_by, is_bound
-from pi2_fluid.design.by_acks import AckPlants, worst_by_acks
+from pi2_fluid.design.by_acks import worst_by_acks
 from pi2_fluid.design.gains import (
     Asked,
     Loops,
@@ -21,6 +21,7 @@ from pi2_fluid.design.gains import (
     make_ceiling,
 )
 from pi2_fluid.design.guarantees.guarantee import Guarantee, guarantee
+from pi2_fluid.design.linear_plants import NO_LOAD, LinearPlants
 from pi2_fluid.design.plants import Plants
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.design.stepping import Gains, Steps, first_that_keeps, steps_of
@@ -340,7 +341,7 @@ def _round_down(value: float) -> float:
 
 
 def _infeasible(
-    task: Task, plant: Plants | AckPlants, interval: float, plants: Loops | None = None
+    task: Task, plant: Plants | LinearPlants, interval: float, plants: Loops | None = None
 ) -> DomainError:
     """Find the condition that cannot be had even alone, and say what would help.
 
@@ -359,9 +360,10 @@ def _infeasible(
             binding = words
             break
     who = type(task.region.senders[int(plant.sender[0])]).__name__
-    clock = " by acknowledgements" if isinstance(plant, AckPlants) else ""
+    clock = " by acknowledgements" if plant.clock == "acks" else ""
     load = float(plant.p_prime[0])
-    where = "no load (windows without bound)" if load == 0.0 else f"p' = {load:.3g}"
+    none = load <= (NO_LOAD if plant.numeric else 0.0)
+    where = "no load (windows without bound)" if none else f"p' = {load:.3g}"
     return DomainError(
         f"{binding} cannot be had{clock} with any gains for {who} at a round-trip time of"
         f" {float(plant.rtt[0]):g} s and {where}: ask for less, or bound the windows by"

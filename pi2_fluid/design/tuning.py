@@ -27,8 +27,7 @@ from pi2_fluid.design.design import Design, Installed, WorstCase
 from pi2_fluid.design.guarantees.guarantee import Guarantee, guarantee
 from pi2_fluid.design.guarantees.tolerances import interval_range, jitter_margin
 from pi2_fluid.design.nearest import nearest_law
-from pi2_fluid.design.plants import make_plants
-from pi2_fluid.design.region import Region, stable_up_to, worst_margins
+from pi2_fluid.design.region import Region, alone, loop_at, stable_up_to, worst_margins
 from pi2_fluid.design.solving import Task, bound_of, solve
 from pi2_fluid.design.stepping import steps_of
 from pi2_fluid.engines.engine import Engine
@@ -152,8 +151,9 @@ def tune(
     min_rtt : float or str, optional
         The smallest, of the same kind (s). By default a twentieth of the largest, or the target if
         that is less: no loop through a queue at its target is shorter.
-    senders : sequence of Reno, CReno, Cubic or Scalable
-        Each must have the margins on its own. Cubic is checked on a grid, not proved.
+    senders : sequence of Sender
+        Each must have the margins on its own. Reno, CReno and Scalable are proved to; Cubic, Dctcp,
+        Prague and laws of one's own are checked on a grid.
     aqm : {"pi2", "pi", "pie", "fq_pie", "coupled", "dualpi2"}, a preset's name, or PiFamily
         The kind of queue, by default "pi2", with `traffic` that of its cells; or a queue itself,
         also one of `presets` by its name ("docsis_pie"), or of a law of one's own: its target,
@@ -233,7 +233,9 @@ def tune(
         If the margins cannot be had: which condition binds, and what would help.
     QuantityError, ScenarioError, UnsupportedError
         If an argument cannot be read, or has no meaning beside another; if sender and queue have no
-        closed form to design with; if a cell of the traffic cannot be run.
+        loop; if a cell of the traffic cannot be run.
+    SolverError
+        If a law of one's own rests at no state that could be found.
 
     Notes
     -----
@@ -244,7 +246,8 @@ def tune(
     papers, and without (``rtt_terms`` of `Loop`). By acknowledgements the design is
     checked on a grid, for the end of the queue at which it signals; where it has less there than
     was asked for, those loops bind as well. A sender without such a loop is judged by rates alone,
-    and ``guarantee_text`` says so.
+    and ``guarantee_text`` says so. Laws without a closed form are linearised numerically, from
+    p = 1e-6 to the load at which windows have one segment, if no `load` is given.
 
     With `traffic`, candidates are gains around the queue's own, as its kernel counts them. A
     predictor keeps those whose delay varies little (`Loop.delay_sd`), that return to the target
@@ -358,8 +361,7 @@ def _describe(
     region, update, objective = task.region, task.update, task.objective
     gains = float(queue.alpha), float(queue.beta), float(queue.update_interval)
     longest = float(region.rtts(0)[-1])
-    typical = make_plants(region.senders[:1], queue, longest, [typical_load(region)])
-    loop = typical.linear(*gains).element((0, 0))
+    loop = alone(loop_at(queue, region.senders[0], longest, typical_load(region)), *gains)
     slowest = -float(rightmost_roots(loop, "delayed", 1)[0].real)
     worst, by_acks = proof.worst, worst_by_acks(region, queue, update)
     limits = stable_up_to(region, queue, update), stable_up_to_by_acks(region, queue, update)

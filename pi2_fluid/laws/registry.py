@@ -32,6 +32,7 @@ __all__ = [
     "kind_of",
     "laws_of_tc",
     "make_aqm",
+    "name_of",
     "queues_with",
     "sender_class",
     "tc_queues",
@@ -248,6 +249,18 @@ def tc_queues(law: Sender | Aqm) -> tuple[str, ...]:
         if (kind := _KIND_OF.get(f"{cls.__module__}:{cls.__qualname__}")) is not None:
             return AQMS[kind].tc if kind in AQMS else ()
     return ()
+
+
+def name_of(law: Sender | Aqm) -> str:
+    """Return what to call a law in a sentence: its kind, or the class of one that has none.
+
+    Examples
+    --------
+    >>> from pi2_fluid.laws.senders.reno import Reno
+    >>> name_of(Reno()), name_of(type("MyReno", (Reno,), {})())
+    ('reno', 'MyReno')
+    """
+    return kind_of(law) or type(law).__name__
 
 
 def laws_of_tc(name: str) -> tuple[type[PiFamily], ...]:

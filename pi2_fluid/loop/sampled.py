@@ -25,7 +25,7 @@ from pi2_fluid import _core
 from pi2_fluid.loop.expansion import Echo, echoes_of
 from pi2_fluid.loop.ratios import MOST_STATES, described
 from pi2_fluid.loop.response import held_polynomials, plant_response
-from pi2_fluid.loop.state_space import AnyLoop, LinearLoop, once, told_once
+from pi2_fluid.loop.state_space import AnyLoop, LinearController, LinearLoop, once, told_once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +37,7 @@ __all__ = [
     "alias_sum",
     "alias_sums",
     "alias_sums_of",
+    "held_response",
     "held_sums",
     "sampled_response",
 ]
@@ -67,9 +68,15 @@ def sampled_response(loop: AnyLoop, s: Complex, aliases: int | None = None) -> C
     if below.any():  # at the mirror image of s the mirror image
         mirrored = sampled_response(loop, np.where(below, np.conj(at), at), aliases)
         return np.where(below, np.conj(mirrored), mirrored)[()]
-    total = alias_sum(told_once(loop), at, aliases)
-    numerator, denominator = held_polynomials(loop.controller, at)
-    held = -np.expm1(-at * loop.controller.interval)
+    return held_response(loop.controller, at, alias_sum(told_once(loop), at, aliases))
+
+
+def held_response(
+    controller: LinearController, s: ComplexArray, total: ComplexArray
+) -> ComplexArray:
+    """Return L_d from (1/T) sum over k of G(s_k)/s_k, which `alias_sum` gives."""
+    numerator, denominator = held_polynomials(controller, s)
+    held = -np.expm1(-s * controller.interval)
     result: ComplexArray = (numerator / denominator * held * total)[()]
     return result
 
@@ -136,7 +143,8 @@ def alias_counts(loop: LinearLoop) -> IntArray:
     rates = [1.0 / cls.rtt for cls in loop.classes]
     for cls in loop.classes:
         own = np.abs(cls.a0) + np.abs(cls.a1)
-        rates.append(own if cls.size == 1 else np.max(own, axis=(-2, -1)))
+        # In whatever unit each state is: the row sums of the best scaling are the largest root.
+        rates.append(own if cls.size == 1 else np.max(np.abs(np.linalg.eigvals(own)), axis=-1))
     count = np.ceil(_REACH * np.max(np.broadcast_arrays(*rates), axis=0) * T / (2 * np.pi))
     result: IntArray = np.clip(count, _ALIASES, _MOST_ALIASES).astype(np.int64)
     return result

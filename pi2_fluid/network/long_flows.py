@@ -23,6 +23,9 @@ __all__ = ["PACKET_BITS", "LongFlows", "read_counts"]
 PACKET_BITS: Final = 8.0 * 1500.0
 
 
+_FIT: Final = 1e-9  # of the window that is left where everything is signalled
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LongFlows(Record):
     """Long flows of one kind that share a link: how many, at which rate, with which windows.
@@ -146,7 +149,14 @@ class LongFlows(Record):
 
 
 def _load(sender: Sender, window: Real, rtt: Real) -> FloatArray:
-    p = np.asarray(sender.equilibrium(rtt, window / rtt), float)
+    """The p' of windows (segments), above 1 where none up to 1 leaves them."""
+    try:
+        p = np.asarray(sender.equilibrium(rtt, window / rtt), float)
+    except DomainError:  # a law that is solved numerically, and has none somewhere
+        state: Any = sender.at_rest(rtt, np.ones(np.shape(rtt)))
+        least = np.asarray(state[0] if isinstance(state, tuple) else state) * (1.0 + _FIT)
+        p = np.asarray(sender.equilibrium(rtt, np.maximum(window, least) / rtt), float)
+        p = np.where(window >= least, p, math.inf)
     return np.sqrt(p) if sender.signal == "classic" else p
 
 

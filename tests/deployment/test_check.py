@@ -324,7 +324,7 @@ def test_where_no_gains_help_it_says_what_does(text, how, said):
         ({"rtt": "100"}, pf.QuantityError, "has no unit"),
         ({"rtt": np.array([0.1, 0.2])}, pf.QuantityError, "is an array: give one number"),
         ({"senders": ()}, pf.QuantityError, "are no senders"),
-        ({"senders": (pf.Dctcp(),)}, pf.UnsupportedError, "no closed form"),
+        ({"senders": (pf.Cbr(rate="1Mbit/s"),)}, pf.UnsupportedError, "hears no signals"),
         ({"update": "exact"}, pf.QuantityError, "update"),
         ({"hz": 0}, pf.QuantityError, "hz = 0"),
     ],

@@ -67,7 +67,7 @@ def test_a_scan_agrees_with_the_loop(sender, aqm) -> None:
     rtts, loads = np.array([0.04, R]), np.array([0.03, 0.2, 0.6])
     region = Region((sender,), 0.04, R, ((0.03, 0.6),))
     plants = make_ack_plants(region, aqm, 0, rtts, loads)
-    found = scan(plants.points, *gains, "sampled", plants.at(*gains, "sampled"))
+    found = scan(plants, *gains, "sampled")
     loop = by_loop(aqm, sender, plants.p_prime, plants.rtt)
     np.testing.assert_allclose(found.gain_margin_db, loop.gain_margin_db, atol=1e-3)
     np.testing.assert_allclose(found.phase_margin_deg, loop.phase_margin_deg, atol=1e-3)
@@ -134,7 +134,7 @@ def test_no_random_point_has_less(sender, rng) -> None:
         )
         loads = np.exp(rng.uniform(np.log(1e-6), np.log(0.5), 12))
         plants = make_ack_plants(region, queue, 0, rtts, loads)
-        each = scan(plants.points, *gains, T, "sampled", plants.at(*gains, T, "sampled"))
+        each = scan(plants, *gains, T, "sampled")
         assert each.gain_margin_db.min() > found.gain_margin_db - 1e-3
         assert each.phase_margin_deg.min() > found.phase_margin_deg - 1e-3
 

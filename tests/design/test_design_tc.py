@@ -186,8 +186,7 @@ def test_no_shorter_interval_would_do_for_pie(by_default):
         found = scan(region.plants(law), 1 / 16, steps / 16, before, "sampled")
         if before < 0.1 / 6:  # the timer of 100 ticks holds nothing from there to this T
             break
-        at = acks.at(1 / 16, steps / 16, before, "sampled")
-        other = scan(acks.points, 1 / 16, steps / 16, before, "sampled", at)
+        other = scan(acks, 1 / 16, steps / 16, before, "sampled")
         both = min(found.gain_margin_db.min(), other.gain_margin_db.min())
         assert both < 6.0 or found.phase_margin_deg.min() < 30.0
 

@@ -41,7 +41,7 @@ from pi2_fluid.design.guarantees.mixtures import (
 )
 from pi2_fluid.design.guarantees.tolerances import interval_range, jitter_margin
 from pi2_fluid.design.plants import Plants
-from pi2_fluid.design.region import Region, responder, worst_margins
+from pi2_fluid.design.region import Region, worst_margins
 from pi2_fluid.loop.updates import respond
 
 DATA = Path(__file__).parents[1] / "data" / "tune_answers.json"
@@ -353,7 +353,7 @@ def test_fast_response_is_the_sampled_loop(rng):
     plants = region.plants(pf.CoupledPi2())
     for interval in (0.004, 0.016, 0.1):
         x = np.log(np.geomspace(0.05, np.pi / interval, 40))
-        fast = responder(plants, 0.05, 2.5, interval, "sampled")(x)
+        fast = plants.at(0.05, 2.5, interval, "sampled")(x)
         exact = respond(plants.linear(0.05, 2.5, interval), 1j * np.exp(x), "sampled")
         near = np.abs(exact) > 0.01  # below, aliases weigh as much as the loop
         # 1e-4 is 0.001 dB: what is left out falls like the fourth power of the alias

@@ -203,7 +203,11 @@ def test_schema_and_files(linux, tmp_path):
         ({"update": "exact"}, pf.QuantityError, "update"),
         ({"aqm": pf.CoDel()}, pf.UnsupportedError, "no alpha, beta"),
         ({"aqm": pf.Pi2(alpha=np.array([0.1, 0.2]))}, pf.QuantityError, "is an array"),
-        ({"sender": pf.Dctcp()}, pf.UnsupportedError, "use Scalable for what it would be"),
+        (
+            {"sender": pf.Dctcp(), "aqm": pf.CoupledPi2()},
+            pf.UnsupportedError,
+            "use Scalable for what it would be",
+        ),
         (
             {"sender": pf.Cubic(), "rates": "10kbit/s", "rtts": "10ms"},
             pf.DomainError,

@@ -24,7 +24,7 @@ from pi2_fluid.design.gains import (
     largest_factor,
     make_ceiling,
 )
-from pi2_fluid.design.plants import join, make_plants
+from pi2_fluid.design.plants import joined, make_plants
 from pi2_fluid.design.region import Region, exact_margins, scan, stable_up_to, worst_margins
 from pi2_fluid.design.remembering import forget, remembered
 
@@ -307,7 +307,7 @@ def test_cubic_agrees_with_the_loop_of_its_four_states(update, alpha, beta, rng)
     each = [
         make_plants((pf.Cubic(),), aqm, r, [np.array([p])]) for r, p in zip(rtt, load, strict=True)
     ]
-    plants = functools.reduce(join, each)
+    plants = joined(each)
     assert 2 < np.sum(plants.kappa > 0.0) < n - 2
     expected = pf.Loop(pf.Cubic(), aqm, rtt=rtt, p_prime=load, update=update).margins()
     found = scan(plants, alpha, beta, 0.016, update)
@@ -852,7 +852,7 @@ def test_the_shell_is_answered_in_its_own_words(capsys, words):
     assert not re.search(r"[a-z]_[a-z]|\w\(|=\"|None|True", said), said
 
 
-def test_answers_are_kept_of_the_laws_of_this_package_alone() -> None:
+def test_answers_are_kept_of_laws_of_one_s_own_as_long_as_the_region() -> None:
     class Own(pf.Pi2):
         pass
 
@@ -866,7 +866,9 @@ def test_answers_are_kept_of_the_laws_of_this_package_alone() -> None:
     assert ask(region, pf.Pi2(), "sampled") is ask(region, pf.Pi2(), "sampled")
     assert ask(region, pf.Pi2(), "delayed") is not ask(region, pf.Pi2(), "sampled")
     assert ask(region, pf.Pi2(alpha=0.2), "sampled") is not ask(region, pf.Pi2(), "sampled")
-    assert ask(region, Own(), "sampled") is not ask(region, Own(), "sampled")
+    assert ask(region, Own(), "sampled") is ask(region, Own(), "sampled")
+    assert ask(region_of(), Own(), "sampled") is not ask(region, Own(), "sampled")
+    assert region_of() == region
     forget()
     assert len(asked) == 5
     ask(region, pf.Pi2(), "sampled")

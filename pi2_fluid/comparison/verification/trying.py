@@ -14,7 +14,7 @@ from pi2_fluid.engines.fluid.fluid import Fluid
 from pi2_fluid.engines.simulating import require_engine
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.registry import kind_of
+from pi2_fluid.laws.registry import name_of
 
 if TYPE_CHECKING:
     import xarray
@@ -108,7 +108,7 @@ def _rows(corners: Sequence[Corner], found: Sequence[Any]) -> list[dict[str, Any
     return [
         {
             "case": f"{corner.name} {step.name}",
-            "sender": str(kind_of(corner.sender)),
+            "sender": name_of(corner.sender),
             "rtt": corner.rtt,
             "window": corner.window,
             "p_prime": corner.p_prime,

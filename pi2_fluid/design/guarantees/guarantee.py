@@ -12,7 +12,7 @@ from pi2_fluid.design.plants import is_classic, plant_of
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.design.remembering import remembered
 from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.registry import kind_of
+from pi2_fluid.laws.registry import name_of
 from pi2_fluid.laws.sender import Sender
 
 __all__ = ["Guarantee", "guarantee"]
@@ -102,7 +102,7 @@ def _claim(worst: Worst, slack: float) -> Asked:
 def _words(
     region: Region, aqm: PiFamily, worst: Worst, update: str, margins: Asked, *, proved: bool
 ) -> str:
-    names = [str(kind_of(sender)) for sender in region.senders]
+    names = [name_of(sender) for sender in region.senders]
     who = f"each of {' and '.join(names)} alone" if len(names) > 1 else names[0]
     where = (
         f"for every round-trip time from {1e3 * region.min_rtt:.4g} to"
@@ -158,7 +158,7 @@ def _loads(region: Region) -> str:
         return "every load"
     if len(ends) == 1:
         return f"p' from {_span(*ends.pop())}"
-    texts = [f"{_span(*load)} ({kind_of(sender)})" for sender, load in _each(region)]
+    texts = [f"{_span(*load)} ({name_of(sender)})" for sender, load in _each(region)]
     return f"p' from {' and '.join(texts)}"
 
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from pi2_fluid.design.guarantees.certificate import has_steps
 from pi2_fluid.design.guarantees.enclosure import Boxes
-from pi2_fluid.design.plants import is_classic, join, make_plants, plant_gain
+from pi2_fluid.design.plants import is_classic, joined, make_plants, plant_gain
 from pi2_fluid.design.points import table_edges
 from pi2_fluid.design.region import Region
 from pi2_fluid.laws.aqms.pi_family import PiFamily
@@ -120,7 +120,7 @@ def _one_is_stable(region: Region, aqm: PiFamily, load: tuple[float, float]) -> 
     if not is_classic(sender):
         middles = middles * float(coupling_of(aqm))  # its own p'
     plants = make_plants((sender,), aqm, region.max_rtt, [middles])
-    loops = join(plants, replace(plants, exact=True)).linear(*gains)
+    loops = joined([plants, replace(plants, exact=True)]).linear(*gains)
     return all(
         count_unstable(loops.element((index, 0)), "delayed") == 0
         for index in range(2 * middles.size)

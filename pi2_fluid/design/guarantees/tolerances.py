@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pi2_fluid.design.plants import Plants
-from pi2_fluid.design.region import Region, responder, scan
+from pi2_fluid.design.linear_plants import SomePlants
+from pi2_fluid.design.region import Region, scan
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.zeros import zero_between
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import FloatArray
+    from pi2_fluid.values import Curve, FloatArray
 
 __all__ = ["interval_range", "jitter_margin"]
 
@@ -56,12 +56,12 @@ def interval_range(region: Region, aqm: PiFamily, update: str) -> tuple[float, f
     return (0.0 if found[0] is None else found[0]), (math.inf if found[1] is None else found[1])
 
 
-def _margin(plants: Plants, aqm: PiFamily, interval: float, update: str) -> float:
+def _margin(plants: SomePlants, aqm: PiFamily, interval: float, update: str) -> float:
     found = scan(plants, float(aqm.alpha), float(aqm.beta), interval, update)
     return float(np.clip(np.min(found.gain_margin_db), -1.0, 1.0))
 
 
-def _last(plants: Plants, aqm: PiFamily, end: float, update: str) -> float | None:
+def _last(plants: SomePlants, aqm: PiFamily, end: float, update: str) -> float | None:
     """The interval nearest to the queue's own, towards `end`, at which a loop turns unstable."""
     good = float(aqm.update_interval)
 
@@ -87,9 +87,14 @@ def jitter_margin(region: Region, aqm: PiFamily, update: str) -> float:
     if np.min(scan(plants, *gains, update).gain_margin_db) <= 0.0:
         return 0.0
     top = np.pi / gains[2] if update == "sampled" else 100.0 / region.min_rtt
-    x = np.linspace(math.log(_LOWEST / region.max_rtt), math.log(top), _POINTS)
+    ends = math.log(_LOWEST / region.max_rtt), math.log(top)
+    each = (_least_room(part.at(*gains, update), len(part), *ends) for part in plants.parts)
+    return min(each)
 
-    at = responder(plants, *gains, update)
+
+def _least_room(at: Curve, count: int, low: float, high: float) -> float:
+    """Return the smallest |1 + L|/(w |L|) of some loops, of ln w between two ends."""
+    x = np.linspace(low, high, _POINTS)
 
     def room(where: FloatArray) -> FloatArray:
         values = at(where)
@@ -98,7 +103,7 @@ def jitter_margin(region: Region, aqm: PiFamily, update: str) -> float:
 
     # Near zero margin |1 + L| dips sharply: every loop's smallest is looked at closer and closer.
     step = x[1] - x[0]
-    where = np.broadcast_to(x, (len(plants), x.size))
+    where = np.broadcast_to(x, (count, x.size))
     for _ in range(_CLOSER):
         values = room(where)
         best = np.take_along_axis(where, np.argmin(values, axis=1)[:, None], axis=1)
