@@ -381,5 +381,5 @@ def solve(scenario, update, times, initial=None):
     """Return queue delays and windows at `times` (s), and the same of a less exact run."""
     return tuple(
         Third(scenario, update, initial=initial, tolerance=tolerance, part=part).run(times)
-        for tolerance, part in ((3e-14, 0.05), (3e-14, 0.08))
+        for tolerance, part in ((3e-14, 0.05), (5e-14, 0.08))
     )
