@@ -1,7 +1,8 @@
 """Bring tests/data/fluid_answers.json up to date: python tools/write_fluid_answers.py [CASE ...].
 
-The answers of a third method (tests/shared/third_method.py) to the problems of
-tests/shared/delay_problems.py without an exact one; of the named cases alone, or of all. With
+The answers of a third method (tests/shared/third_method.py) to the scenarios of
+tests/data/fluid_scenarios.toml, and to the problems of tests/shared/delay_problems.py without an
+exact one; of the named cases alone, or of all, which takes some seven minutes of CPU. With
 ``--misses``, and no case, tests/data/fluid_misses.csv alone: what solvers are asked and miss, as it
 is measured now. A reason that was written beside one stays.
 """
