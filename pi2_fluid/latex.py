@@ -13,7 +13,7 @@ from pi2_fluid.errors import UnsupportedError, show_value
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Interval", "LatexTable", "Tabular", "quantities", "to_latex"]
+__all__ = ["Formula", "Interval", "LatexTable", "Tabular", "quantities", "to_latex"]
 
 _HALF_LEVEL: Final = 0.975  # of a two-sided interval of 95 %
 _MOST_ROWS: Final = 500
@@ -24,6 +24,21 @@ _SPECIAL: Final = {
 _DB: Final = "_db"  # with which the name of a number in dB ends
 #: Of a comparison: the value of a number, and the ends of its range over the seeds.
 _RANGE: Final = ("value", "low", "high")
+
+
+class Formula(str):
+    """LaTeX of a formula, which a notebook shows as one.
+
+    Examples
+    --------
+    >>> Formula("x^2")._repr_latex_()
+    '$$x^2$$'
+    """
+
+    __slots__ = ()
+
+    def _repr_latex_(self) -> str:
+        return f"$${self}$$"
 
 
 class Interval(NamedTuple):

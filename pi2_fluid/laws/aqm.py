@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Se
 import numpy as np
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
+from pi2_fluid.laws.seen import Seen
+from pi2_fluid.laws.stated import Stated
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import (
     OptionalParameter,
@@ -28,31 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["Aqm", "Line", "Seen", "Signal"]
 
 _SCALE: Final = 0.02  # s: a typical queue delay, from which a law's own rest is searched
-
-
-class Seen(NamedTuple):
-    """What a queue sees when its controller updates.
-
-    Examples
-    --------
-    >>> import pi2_fluid as pf
-    >>> queue = pf.Pi2(alpha=0.3, beta=3.0)
-    >>> seen = pf.Seen(queue_delay=0.03, queue=30.0, arrival_rate=1e3, capacity=1e3)
-    >>> p_prime, before = queue.update((0.1, 0.025), seen, 0.032)
-    >>> print(f"{p_prime:.3f}, {before:.3f} s")
-    0.118, 0.030 s
-    """
-
-    queue_delay: Any
-    """Queueing delay in seconds, a number; with two bands a tuple of them (Classic, L4S)."""
-    queue: Number
-    """Backlog in packets."""
-    arrival_rate: Number
-    """Packets per second arriving."""
-    capacity: Number
-    """Packets per second the link serves."""
-    overflow: Number = 0.0
-    """Packets per second lost because the buffer is full."""
 
 
 class Line(Protocol):
@@ -98,7 +75,7 @@ _CLOSED_FORMS: Final = {
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Aqm(Record, ABC):
+class Aqm(Stated, Record, ABC):
     """An active queue management law: the contract that every queue fulfils.
 
     To write your own law:
@@ -147,6 +124,7 @@ class Aqm(Record, ABC):
     6.20 dB
     """
 
+    role: ClassVar[str] = "queue"
     #: Number of queues: 1, or 2 for a dual queue (Classic and L4S).
     bands: ClassVar[int] = 1
     #: Name of the law in the compiled fluid, None if it has none there.

@@ -13,6 +13,7 @@ from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.laws.tape import Tape
 from pi2_fluid.laws.tapes import function_of, numbers_on_tape, tape_by
 from pi2_fluid.laws.trace import TraceError, flat
+from pi2_fluid.laws.traceable import by_jax
 from pi2_fluid.ops import namespace
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def differentiate(
     try:
         tape = tape_by(law, function, _names(len(args)), method)
     except TraceError as error:
-        return _by_jax(law, method, function, args, over, error)
+        return _by_jax_alone(law, method, function, args, over, error)
     numbers = numbers_on_tape(law, tape)
     slopes = _slopes(tape, over)
     if namespace(*args, *numbers) is np:
@@ -79,7 +80,7 @@ def differentiate(
         import jax
 
         with jax.enable_x64(True):
-            every = slopes(*args, parameters=numbers)
+            every = by_jax(slopes)(*args, *numbers)
     size = len(tape.outputs)
     return tuple(every[place * size : (place + 1) * size] for place in range(len(over)))
 
@@ -103,7 +104,7 @@ def _is_finite(value: Any) -> bool:
     return math.isfinite(value) if isinstance(value, float) else bool(np.isfinite(value).all())
 
 
-def _by_jax(
+def _by_jax_alone(
     law: Sender | Aqm,
     method: str,
     function: Callable[..., Any],

@@ -11,6 +11,7 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
 from pi2_fluid.laws.resting import WINDOW_RANGE, relax, search_rest
+from pi2_fluid.laws.stated import Stated
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import Record, align, numbers_of, solve_again
 
@@ -41,7 +42,7 @@ _CLOSED_FORMS: Final = {
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Sender(Record, ABC):
+class Sender(Stated, Record, ABC):
     """A window law: the contract that every congestion control fulfils.
 
     To write your own law:
@@ -87,6 +88,7 @@ class Sender(Record, ABC):
     ...         return (x - 10,)
     """
 
+    role: ClassVar[str] = "sender"
     #: Which kind of congestion signal the sender obeys: "classic", "scalable" or None.
     signal: ClassVar[str | None] = None
     #: Names of the state variables; the first is the window in segments.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.laws.aqm import Aqm, Seen
-from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.tape import Tape, make_tape
 from pi2_fluid.laws.trace import TraceError
 from pi2_fluid.records.record import leaves, map_leaves
@@ -23,24 +22,27 @@ __all__ = [
     "tape_of",
 ]
 
+#: A `Sender` or an `Aqm`, whose modules import this one.
+Law: TypeAlias = Any
+
 _SEEN: Final = ("queue", "arrival_rate", "capacity", "overflow")
 
 
-def _state(law: Sender, values: Sequence[Number]) -> object:
+def _state(law: Law, values: Sequence[Number]) -> object:
     return tuple(values) if len(law.states) > 1 else values[0]
 
 
-def _states(law: Sender) -> list[str]:
+def _states(law: Law) -> list[str]:
     return list(law.states)
 
 
-def _rate(law: Sender, *values: Number) -> object:
+def _rate(law: Law, *values: Number) -> object:
     n = len(law.states)
     return law.rate(_state(law, values[:n]), _state(law, values[n : 2 * n]), *values[2 * n :])
 
 
 def _of_state(name: str) -> Callable[..., Any]:
-    def call(law: Sender, *values: Number) -> object:
+    def call(law: Law, *values: Number) -> object:
         n = len(law.states)
         return getattr(law, name)(_state(law, values[:n]), *values[n:])
 
@@ -48,7 +50,7 @@ def _of_state(name: str) -> Callable[..., Any]:
 
 
 #: Of each function of a sender: the names of its inputs, and how it is called with them.
-SENDER_FUNCTIONS: Final[dict[str, tuple[Callable[[Sender], list[str]], Callable[..., Any]]]] = {
+SENDER_FUNCTIONS: Final[dict[str, tuple[Callable[[Law], list[str]], Callable[..., Any]]]] = {
     "rate": (
         lambda law: [
             *_states(law),
@@ -66,21 +68,22 @@ SENDER_FUNCTIONS: Final[dict[str, tuple[Callable[[Sender], list[str]], Callable[
         _of_state("sending_rate_under"),
     ),
     "initial": (lambda _: ["window"], lambda law, window: law.initial(window)),
+    "at_rest": (lambda _: ["rtt", "signal"], lambda law, rtt, signal: law.at_rest(rtt, signal)),
     "leave_slow_start": (_states, _of_state("leave_slow_start")),
 }
 
 
-def _controls(law: Aqm) -> list[str]:
+def _controls(law: Law) -> list[str]:
     return [f"state{place}" for place in range(len(law.initial()))]
 
 
-def _watches(law: Aqm) -> list[str]:
+def _watches(law: Law) -> list[str]:
     delays = ["queue_delay"] if law.bands == 1 else ["classic_delay", "l4s_delay"]
     return [*_controls(law), *delays, *_SEEN]
 
 
 def _seen(
-    law: Aqm, values: Sequence[Number]
+    law: Law, values: Sequence[Number]
 ) -> tuple[tuple[Number, ...], Seen, tuple[Number, ...]]:
     """Return a state, what the queue sees, and what is left of the inputs."""
     n, bands = len(law.initial()), law.bands
@@ -90,14 +93,14 @@ def _seen(
 
 
 def _watching(name: str) -> Callable[..., Any]:
-    def call(law: Aqm, *values: Number) -> object:
+    def call(law: Law, *values: Number) -> object:
         state, seen, rest = _seen(law, values)
         return getattr(law, name)(state, seen, *rest)
 
     return call
 
 
-def _updating(law: Aqm, *values: Number) -> object:
+def _updating(law: Law, *values: Number) -> object:
     state, seen, rest = _seen(law, values)
     return law.saturate(law.update(state, seen, *rest))
 
@@ -105,7 +108,7 @@ def _updating(law: Aqm, *values: Number) -> object:
 def _moving(name: str) -> Callable[..., Any]:
     """Return how the controller moves and what packets see, together: their comparisons are one."""
 
-    def call(law: Aqm, *values: Number) -> object:
+    def call(law: Law, *values: Number) -> object:
         state, seen, rest = _seen(law, values)
         return (*getattr(law, name)(state, seen, *rest), *law.signals(state, seen))
 
@@ -113,7 +116,7 @@ def _moving(name: str) -> Callable[..., Any]:
 
 
 #: Of each function of a queue: the names of its inputs, and how it is called with them.
-QUEUE_FUNCTIONS: Final[dict[str, tuple[Callable[[Aqm], list[str]], Callable[..., Any]]]] = {
+QUEUE_FUNCTIONS: Final[dict[str, tuple[Callable[[Law], list[str]], Callable[..., Any]]]] = {
     "initial": (lambda _: [], lambda law: law.initial()),
     "update": (lambda law: [*_watches(law), "dt"], _watching("update")),
     "update and saturate": (lambda law: [*_watches(law), "dt"], _updating),
@@ -124,6 +127,11 @@ QUEUE_FUNCTIONS: Final[dict[str, tuple[Callable[[Aqm], list[str]], Callable[...,
     "drift and signals": (_watches, _moving("drift")),
     "saturate": (_controls, lambda law, *state: law.saturate(state)),
     "controller": (_controls, lambda law, *state: law.controller(state)),
+    "at_rest": (
+        lambda _: ["u", "capacity"],
+        lambda law, u, capacity: law.at_rest(u, capacity),
+    ),
+    "load_at": (lambda _: ["u"], lambda law, u: law.load_at(u)),
     "encode": (lambda _: ["u"], lambda law, u: law.encode(u)),
     "serve": (
         lambda _: [
@@ -142,7 +150,7 @@ QUEUE_FUNCTIONS: Final[dict[str, tuple[Callable[[Aqm], list[str]], Callable[...,
 }
 
 
-def tape_of(law: Sender | Aqm, name: str) -> Tape:
+def tape_of(law: Law, name: str) -> Tape:
     """Return a function of a law as a tape.
 
     The law's numbers are its parameters ("law.alpha"), in the order of `numbers_on_tape`, so that
@@ -172,16 +180,14 @@ def tape_of(law: Sender | Aqm, name: str) -> Tape:
     >>> tape(10.0, 10.0, 0.02, 0.1, 0.1, parameters=numbers_on_tape(Reno(), tape))
     (0.0,)
     """
-    if isinstance(law, Sender):
+    if law.role == "sender":
         inputs = SENDER_FUNCTIONS[name][0](law)
     else:
         inputs = QUEUE_FUNCTIONS[name][0](law)
     return tape_by(law, function_of(law, name), tuple(inputs), name.partition(" ")[0])
 
 
-def tape_by(
-    law: Sender | Aqm, function: Callable[..., Any], inputs: tuple[str, ...], what: str
-) -> Tape:
+def tape_by(law: Law, function: Callable[..., Any], inputs: tuple[str, ...], what: str) -> Tape:
     """Return the tape of any function of a law and of numbers, as `tape_of`.
 
     Parameters
@@ -215,7 +221,7 @@ def tape_by(
     ) from tape
 
 
-def numbers_on_tape(law: Sender | Aqm, tape: Tape) -> list[Any]:
+def numbers_on_tape(law: Law, tape: Tape) -> list[Any]:
     """Return the numbers of a law that are the parameters of its tape."""
     if not tape.parameters:
         return []
@@ -225,9 +231,7 @@ def numbers_on_tape(law: Sender | Aqm, tape: Tape) -> list[Any]:
 
 
 @lru_cache(maxsize=1024)
-def _tape(
-    skeleton: Sender | Aqm, function: Callable[..., Any], inputs: tuple[str, ...]
-) -> Tape | Exception:
+def _tape(skeleton: Law, function: Callable[..., Any], inputs: tuple[str, ...]) -> Tape | Exception:
     """Return the tape whose parameters are what a law has names for in the place of numbers.
 
     Or what was raised instead, to be remembered as well.
@@ -247,8 +251,8 @@ def _tape(
         return error
 
 
-def function_of(law: Sender | Aqm, name: str) -> Callable[..., Any]:
+def function_of(law: Law, name: str) -> Callable[..., Any]:
     """Return a function of `SENDER_FUNCTIONS` or `QUEUE_FUNCTIONS`: of a law and numbers."""
-    if isinstance(law, Sender):
+    if law.role == "sender":
         return SENDER_FUNCTIONS[name][1]
     return QUEUE_FUNCTIONS[name][1]

@@ -90,7 +90,7 @@ class LinearisedLoop(ControlHints):
                 ' not ask: leave it out, or use clock="acks".'
             )
         numbers = (rtt, p, p_prime, capacity, packet_size)
-        require_untraced("Loop", "pf.loop.margins_of", flows, aqm, numbers)
+        require_untraced("Loop", "pf.loop.traced_margins", flows, aqm, numbers)
         link = None
         if isinstance(flows, Network):
             flows = self._sole or flows

@@ -14,27 +14,12 @@ from pi2_fluid.loop.state_space import LinearClass, LinearLoop
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["Formula", "closed_formula", "formula_of_parts", "number_in_latex"]
+__all__ = ["closed_formula", "formula_of_parts", "number_in_latex"]
 
 _SYMBOLS: Final = {
     "kappa": r"\kappa", "kappa_A": r"\kappa_A", "z_A": "z_A", "s_A": "s_A", "s_R": "s_R",
     "s_S": "s_S", "R": "R", "T": "T", "tau": r"\tau", "alpha": r"\alpha", "beta": r"\beta",
 }  # fmt: skip
-
-
-class Formula(str):
-    """LaTeX of a formula, which a notebook shows as one.
-
-    Examples
-    --------
-    >>> Formula("x^2")._repr_latex_()
-    '$$x^2$$'
-    """
-
-    __slots__ = ()
-
-    def _repr_latex_(self) -> str:
-        return f"$${self}$$"
 
 
 def number_in_latex(value: Real, digits: int = 5) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
+from pi2_fluid.latex import Formula
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.loop.acks import AckLoop
 from pi2_fluid.loop.chance import NoisyLoop
@@ -16,7 +17,7 @@ from pi2_fluid.loop.cycle import Cycle, find_cycle
 from pi2_fluid.loop.disk import DiskMargin, disk_margin, require_stable
 from pi2_fluid.loop.equations import pi_response
 from pi2_fluid.loop.explanation import Explanation, explain_acks, explain_form
-from pi2_fluid.loop.formula import Formula, closed_formula, formula_of_parts
+from pi2_fluid.loop.formula import closed_formula, formula_of_parts
 from pi2_fluid.loop.matrix.network_loop import NetworkLoop
 from pi2_fluid.loop.pade import pade_transfer_function
 from pi2_fluid.loop.realization import realize

@@ -15,6 +15,7 @@ from pi2_fluid.laws.aqm import Seen
 from pi2_fluid.laws.derivatives import differentiate
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.laws.tape import make_tape
+from pi2_fluid.laws.traceable import by_jax
 from pi2_fluid.records.record import quantity
 
 # Each is read with the operators and functions of sympy, and with those of the symbols.
@@ -259,3 +260,22 @@ def test_a_law_refuses_numbers_in_its_own_words():
     assert slope(Refusing(bend=0.5)) == pytest.approx(-0.25, rel=1e-15)
     with pytest.raises(pf.DomainError, match="give less"):
         slope(Refusing(bend=2.0))
+
+
+@pytest.mark.slow
+def test_a_branch_that_is_not_taken_leaves_no_trace_under_jax(jax):
+    """At x = 0 both branches of a choice are evaluated, and one has an infinite slope there."""
+
+    def line(x):
+        return ops.where(x > 0.0, ops.sqrt(x) + 3.0 * x * x, x * x - 2.0 * x)
+
+    function = by_jax(make_tape(line, ["x"]))
+    with jax.enable_x64(True):
+        for of, at_0, at_4 in (
+            (jax.grad, -2.0, 24.25),
+            (lambda f: jax.grad(jax.grad(f)), 2.0, 6.0 - 0.25 / 8.0),
+            (lambda f: jax.jacfwd(jax.grad(f)), 2.0, 6.0 - 0.25 / 8.0),
+        ):
+            slope = jax.jit(jax.vmap(of(lambda x: function(x)[0])))
+            np.testing.assert_allclose(slope(np.array([0.0, 4.0])), [at_0, at_4], rtol=1e-14)
+        assert np.isnan(jax.grad(line)(0.0)), "what JAX makes of the same line"
