@@ -29,7 +29,9 @@ def sender_program(sender: Sender) -> _core.SenderLaw:
         If it does what cannot be written down as operations on numbers.
     """
     if declares(sender, "kernel") is not None:
-        return _core.SenderLaw(str(sender.kernel), _floats(sender.fluid_parameters()))
+        law = _core.SenderLaw(str(sender.kernel), _floats(sender.fluid_parameters()))
+        if law.comparisons == _compares(sender, "rate"):
+            return law
     rate = tape_of(sender, "rate")
     tapes = {"rate": rate, "differences": _differences(rate)}
     tapes |= {name: tape_of(sender, name) for name in ("sending_rate", "leave_slow_start")}
@@ -37,7 +39,7 @@ def sender_program(sender: Sender) -> _core.SenderLaw:
     if sender.answers_at_once:
         tapes["sending_rate_under"] = tape_of(sender, "sending_rate_under")
     return _core.SenderLaw(
-        type(sender).__name__, _in_kernel(tapes), _numbers(sender, tapes), len(sender.states)
+        _name(sender), _in_kernel(tapes), _numbers(sender, tapes), len(sender.states)
     )
 
 
@@ -58,10 +60,13 @@ def queue_program(aqm: Aqm, *, continuous: bool) -> _core.AqmLaw:
     UnsupportedError
         If it has no equations, or no flow.
     """
-    if declares(aqm, "kernel") is not None:
-        return _core.AqmLaw(str(aqm.kernel), _floats(aqm.fluid_parameters()))
     flows = aqm.bands == 1 and (continuous or aqm.update_interval is None)
-    moving = tape_of(aqm, "flow and signals" if flows else "drift and signals")
+    moves = "flow and signals" if flows else "drift and signals"
+    if declares(aqm, "kernel") is not None:
+        law = _core.AqmLaw(str(aqm.kernel), _floats(aqm.fluid_parameters()))
+        if law.comparisons == _compares(aqm, moves):
+            return law
+    moving = tape_of(aqm, moves)
     states = len(moving.outputs) - 2
     names = ["initial", "saturate", "controller"]
     if not flows:
@@ -74,9 +79,7 @@ def queue_program(aqm: Aqm, *, continuous: bool) -> _core.AqmLaw:
         "signals": moving.only(range(states, states + 2)),
         "differences": _differences(moving),
     }
-    return _core.AqmLaw(
-        type(aqm).__name__, _in_kernel(tapes), _numbers(aqm, tapes), aqm.bands, flows
-    )
+    return _core.AqmLaw(_name(aqm), _in_kernel(tapes), _numbers(aqm, tapes), aqm.bands, flows)
 
 
 def obstacle_of(law: Sender | Aqm, *, continuous: bool) -> str:
@@ -107,6 +110,18 @@ def _tape_if_any(law: Sender | Aqm, name: str) -> dict[str, Tape]:
         raise
     except UnsupportedError:
         return {}
+
+
+def _name(law: Sender | Aqm) -> str:
+    return str(declares(law, "kernel") or type(law).__name__)
+
+
+def _compares(law: Sender | Aqm, name: str) -> int:
+    """Return how often a function compares: the kernel's own must hold the answers of all."""
+    try:
+        return tape_of(law, name).sides
+    except UnsupportedError:
+        return 0
 
 
 @lru_cache(maxsize=1024)

@@ -32,6 +32,8 @@ class Event(NamedTuple):
     """Of a clip: where it stops the motion, and"""
     side: float = 0.0
     """from which side: +1 from below, -1 from above."""
+    number: int = 0
+    """Of a comparison, among those of its law."""
 
 
 class Trial(NamedTuple):
@@ -56,6 +58,7 @@ def crossed_events(plant: Plant, mode: Mode, trial: Trial, past: Past) -> list[E
     for j, (sign, now) in enumerate(zip(mode.signs, values, strict=True)):
         if sign * now < 0.0:
             found.append(Event("switch", j, partial(_switch, plant, mode, j, sign)))
+    found += _crossed_sides(plant, mode, trial, past)
     for i, slow in enumerate(mode.slow):
         if slow and trial.y[plant.expected[i]] > 1.0:
             found.append(Event("signalled", i, partial(_distance, plant.expected[i], 1.0, 1.0)))
@@ -116,7 +119,7 @@ def _crossed_floors(plant: Plant, mode: Mode, trial: Trial, past: Past) -> list[
     def held_back(i: int, t: float, y: list[float]) -> float:
         view = plant.observe(t, y, mode)
         heard = past(t, view)[i]
-        return 0.0 if heard is None else -plant.window_slope(i, y, view, heard)
+        return 0.0 if heard is None else -plant.window_slope(i, y, mode, view, heard)
 
     found = []
     for i, floored in enumerate(mode.floored):
@@ -127,6 +130,26 @@ def _crossed_floors(plant: Plant, mode: Mode, trial: Trial, past: Past) -> list[
             found.append(Event("floor", i, partial(_distance, place, 0.0, -1.0)))
         elif floored and held_back(i, trial.t, trial.y) < 0.0:
             found.append(Event("lift", i, partial(held_back, i)))
+    return found
+
+
+def _crossed_sides(plant: Plant, mode: Mode, trial: Trial, past: Past) -> list[Event]:
+    if not any(mode.sides):
+        return []
+
+    def off(k: int, number: int, t: float, y: list[float]) -> float:
+        view, compared = plant.observe(t, y, mode), plant.compared[k]
+        values = plant.asked(k, y, mode, view, past(t, view))
+        assert compared is not None, "it has a side"
+        assert values is not None, "it is asked"
+        return compared.difference(number, values, mode.sides[k])
+
+    found, heard = [], past(trial.t, trial.view)
+    for k, (compared, sides) in enumerate(zip(plant.compared, mode.sides, strict=True)):
+        values = plant.asked(k, trial.y, mode, trial.view, heard) if sides else None
+        if compared is not None and values is not None:
+            for number in compared.crossed(values, sides):
+                found.append(Event("side", k, partial(off, k, number), number=number))
     return found
 
 
@@ -200,6 +223,11 @@ def apply_event(
         mode = mode._replace(floored=_put(mode.floored, k, True))
     elif event.kind == "lift":
         mode = mode._replace(floored=_put(mode.floored, k, False))
+    elif event.kind == "side":
+        sides = mode.sides[k]
+        assert sides is not None, "it has one"
+        n = event.number
+        mode = mode._replace(sides=_put(mode.sides, k, _put(sides, n, 1 - sides[n])))
     elif event.kind == "switch":
         mode = mode._replace(signs=_put(mode.signs, k, -mode.signs[k]))
     else:

@@ -108,6 +108,7 @@ class Run:
         self.mode = before._replace(signalling=True)
         self._happen(None)
         self.y, self.mode = plant.hold_bounds(self.t, self.y, self.mode)
+        self._take_sides()
         self.f, self.view = self._slope(self.t, self.y, self._stretches())
 
     def _begin(self) -> None:
@@ -455,13 +456,28 @@ class Run:
         """Do all that happens now; return whether the slopes have changed."""
         passed = self._pass(images)
         if passed:
+            self._take_sides()
             self._mark_images(passed, slopes)
         if event is not None:
+            if event.kind != "side":
+                self.mode = self.plant.by_numbers(self.mode)
             self.y, self.mode = apply_event(self.plant, event, self.t, self.y, self.mode)
             self._mark_event(event)
             if self.plant.bands == 2 and event.kind in {"empty", "fill"}:
                 self._seek()  # the other band's share has jumped, and with it all delays
-        return self._happen(event) or bool(images) or event is not None
+        happened = self._happen(event)
+        if happened or (event is not None and event.kind != "side"):
+            self._take_sides()
+        return happened or bool(images) or event is not None
+
+    def _take_sides(self) -> None:
+        """Let every comparison hold the answer that it has now, until an event."""
+        stretches = self._stretches()
+
+        def past(t: float, view: View) -> list[Heard | None]:
+            return self._past(t, view, stretches)
+
+        self.mode = self.plant.take_sides(self.t, self.y, self.mode, past)
 
     def _pass(self, images: dict[int, int]) -> dict[int, int]:
         """Go on to the next stretch of the past, or the last; return orders of the breakpoints."""
@@ -531,8 +547,10 @@ class Run:
     def _happen(self, event: Event | None) -> bool:
         """Do what is scheduled for now: first the changes, then the tick."""
         changes, ticks = self.schedule.take(self.t)
+        before = self.mode
+        if changes or ticks:
+            self.mode = self.plant.by_numbers(self.mode)
         if changes:
-            before = self.mode
             for change in changes:
                 self.mode = change.apply(self.mode)
             self.y, self.mode = self.plant.hold_bounds(self.t, self.y, self.mode)

@@ -47,7 +47,7 @@ class LinearPlant(Plant):
                 " simulate it with linear=False."
             )
         self.basins = (Basin(slice(0, 1), math.inf),)
-        self._switching = False
+        self.compared = (None,) * len(self.compared)
         self._stages: dict[Any, _Stage | None] = {}
 
     def initial(self) -> tuple[list[float], Mode]:

@@ -14,10 +14,17 @@ it changes at events only, so that between two events everything is smooth.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from pi2_fluid.engines.fluid.beginning import Beginning
+from pi2_fluid.engines.fluid.sides import (
+    Compared,
+    QueueCompared,
+    Sides,
+    compared_queue,
+    compared_rate,
+)
 from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Basin, Heard, Mode, Read, State, View
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.sender import Sender
@@ -34,6 +41,7 @@ _DOUBLING: Final = math.log(2.0)  # slow start doubles the window in one round t
 _NUDGE: Final = 1e-6  # s: how far ahead a clip is felt
 #: s of queue, added to its length to make its error relative
 SLOWEST: Final = 1e-3
+_UNSEEN: Final = Seen(0.0, 0.0, 0.0, 0.0)  # by signals that follow from the state alone
 _AHEAD: Final = 1e-6  # of a round-trip time, over which its own slope is taken
 
 
@@ -67,7 +75,11 @@ class Plant:
             self._slope = self._drift if own.drift is not Aqm.drift else self._hold
         self.continuous = self._slope == self._flow
         self._simple_signals = own.signals is Aqm.signals and self.bands == 1
-        self._switching = self._has_switches()
+        self._switching = False
+        queue = compared_queue(self.aqm, flows=self.continuous)
+        #: What compares, of each queue's law and of each class's; None: it compares nothing.
+        self.compared: tuple[Compared | None, ...] = (queue, *map(compared_rate, self.senders))
+        self._queue_compared = queue
 
     def _take_classes(self, scenario: Scenario, beginning: Beginning | None) -> None:
         """Take over the classes of flows."""
@@ -168,8 +180,14 @@ class Plant:
         overflow = max(0.0, self.growth(0, net, mode)) if FULL in mode.bound else 0.0
         delay = tau if self.bands == 2 else tau[0]
         seen = Seen(delay, sum(y[: self.bands]), arrivals, mode.capacity[0], overflow)
-        signals = self.aqm.signals(tuple(y[self.state]), seen)
-        return View(tau, rtt, rates, net, served, (seen,), (signals,))
+        return View(tau, rtt, rates, net, served, (seen,), (self._shown(y, seen, mode),))
+
+    def _shown(self, y: Sequence[float], seen: Seen, mode: Mode) -> Signal:
+        """Return what packets see of the queue."""
+        state = tuple(y[self.state])
+        if self._queue_compared is None:
+            return self.aqm.signals(state, seen)
+        return self._queue_compared.signals(state, seen, held(mode, 0))
 
     def _share(self, t: float, y: Sequence[float], mode: Mode) -> Shares:
         (capacity,) = mode.capacity
@@ -252,7 +270,7 @@ class Plant:
         """
         if self._simple_signals:
             rtt = self.base_rtt[i] + y[0] / mode.capacity[0]
-            signals = self.aqm.encode(self.aqm.controller(tuple(y[self.state])))
+            signals = self._shown(y, _UNSEEN, mode)
         else:
             view = self.observe(t, y, mode)
             rtt, (signals,) = view.rtt[i], view.signals
@@ -321,14 +339,12 @@ class Plant:
         for k, slope in enumerate(self.queue_slopes(view.net, mode)):
             f[k] = slope
             f[self.arrived + k] = view.served[k] + slope
-        for i, sender in enumerate(self.senders):
+        for i in range(len(self.senders)):
             if not mode.active[i] or not self.listens[i]:
                 continue
             x_then, p_then, rtt_then = past[i]
-            rate = sender.rate(self.x(y, i), x_then, p_then, view.rtt[i], rtt_then)
             where = self.windows[i]
-            # Python's floats compute several times as fast as NumPy's.
-            f[where] = map(float, rate if where.stop - where.start > 1 else (rate,))
+            f[where] = self._rate(i, y, mode, view, past[i])
             if mode.floored[i]:
                 f[where.start] = 0.0
             if mode.slow[i]:
@@ -339,11 +355,23 @@ class Plant:
         f[self.state] = [0.0 if held else v for v, held in zip(moves, mode.held, strict=True)]
         return f
 
-    def window_slope(self, i: int, y: Sequence[float], view: View, past: Heard) -> float:
+    def _rate(
+        self, i: int, y: Sequence[float], mode: Mode, view: View, past: Heard
+    ) -> Sequence[float]:
+        """Return d(state)/dt of class `i` by its law."""
+        compared = self.compared[len(self.laws) + i]
+        if compared is not None:
+            values = self._asked_of_class(i, y, view, past)
+            return compared(values, held(mode, len(self.laws) + i))
+        rate = self.senders[i].rate(self.x(y, i), *past[:2], view.rtt[i], past[2])
+        # Python's floats compute several times as fast as NumPy's.
+        return [float(v) for v in (rate if isinstance(rate, tuple) else (rate,))]
+
+    def window_slope(
+        self, i: int, y: Sequence[float], mode: Mode, view: View, past: Heard
+    ) -> float:
         """Return dW/dt of class `i` by its law, whatever holds the window."""
-        x_then, p_then, rtt_then = past
-        slope = self.senders[i].rate(self.x(y, i), x_then, p_then, view.rtt[i], rtt_then)
-        return float(slope[0] if isinstance(slope, tuple) else slope)
+        return self._rate(i, y, mode, view, past)[0]
 
     def controller_slope(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:
         """Return d(controller state)/dt before clipping."""
@@ -353,11 +381,67 @@ class Plant:
         return [0.0] * len(mode.held)
 
     def _drift(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:
-        return [float(v) for v in self.aqm.drift(tuple(y[self.state]), view.seen[0])]
+        state, seen = tuple(y[self.state]), view.seen[0]
+        if self._queue_compared is not None:
+            return self._queue_compared.slopes(state, seen, 0.0, held(mode, 0))
+        return [float(v) for v in self.aqm.drift(state, seen)]
 
     def _flow(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:
         growth = self.queue_slopes(view.net, mode)[0] / mode.capacity[0]
-        return [float(v) for v in self.aqm.flow(tuple(y[self.state]), view.seen[0], growth)]
+        return self._flow_by(y, mode, view.seen[0], growth)
+
+    def _flow_by(
+        self, y: Sequence[float], mode: Mode, seen: Seen, growth: float
+    ) -> Sequence[float]:
+        state = tuple(y[self.state])
+        if self._queue_compared is not None:
+            return self._queue_compared.slopes(state, seen, growth, held(mode, 0))
+        return [float(v) for v in self.aqm.flow(state, seen, growth)]
+
+    # Sides
+
+    def asked(
+        self, k: int, y: Sequence[float], mode: Mode, view: View, past: Sequence[Heard | None]
+    ) -> list[float] | None:
+        """Return what the k-th of `compared` is called with now, None if it is not."""
+        if k < len(self.laws):
+            queue, where = self.compared[k], self.laws[k][1]
+            growth = self.queue_slopes(view.net, mode)[k] / mode.capacity[k]
+            return (
+                queue.values(y[where], view.seen[k], growth)
+                if isinstance(queue, QueueCompared)
+                else None
+            )
+        i = k - len(self.laws)
+        heard = past[i]
+        return None if heard is None else self._asked_of_class(i, y, view, heard)
+
+    def _asked_of_class(self, i: int, y: Sequence[float], view: View, past: Heard) -> list[float]:
+        x_then, p_then, rtt_then = past
+        then = x_then if isinstance(x_then, tuple) else (x_then,)
+        return [*y[self.windows[i]], *then, p_then, view.rtt[i], rtt_then]
+
+    def by_numbers(self, mode: Mode) -> Mode:
+        """Return the mode without sides: what is compared decides."""
+        return mode._replace(sides=()) if mode.sides else mode
+
+    def take_sides(
+        self,
+        t: float,
+        y: Sequence[float],
+        mode: Mode,
+        past: Callable[[float, View], Sequence[Heard | None]],
+    ) -> Mode:
+        """Return the mode in which every comparison holds the answer that it has now."""
+        if not any(self.compared):
+            return mode
+        mode = self.by_numbers(mode)
+        view = self.observe(t, y, mode)
+        heard, sides = past(t, view), list[Sides]()
+        for k, compared in enumerate(self.compared):
+            values = None if compared is None else self.asked(k, y, mode, view, heard)
+            sides.append(None if compared is None or values is None else compared.sides(values))
+        return mode._replace(sides=tuple(sides))
 
     def speed(
         self, i: int, t: float, y: Sequence[float], f: Sequence[float], view: View, mode: Mode
@@ -390,8 +474,8 @@ class Plant:
             return y
         old, new = self.observe(t, y, before), self.observe(t, y, after)
         state, (seen,) = tuple(y[self.state]), old.seen
-        still = self.aqm.flow(state, seen, 0.0)
-        moved = self.aqm.flow(state, seen, new.tau[0] - old.tau[0])
+        still = self._flow_by(y, before, seen, 0.0)
+        moved = self._flow_by(y, before, seen, new.tau[0] - old.tau[0])
         impulse = [s + m - f for s, m, f in zip(state, moved, still, strict=True)]
         y = list(y)
         y[self.state] = [float(value) for value in self.aqm.saturate(tuple(impulse))]
@@ -481,3 +565,8 @@ class Plant:
 def is_bounded(aqm: Aqm) -> bool:
     """Return whether a law clips its state, so that its motion without updates may be held."""
     return type(aqm).saturate is not Aqm.saturate
+
+
+def held(mode: Mode, k: int) -> Sides:
+    """Return the sides of the k-th that compares."""
+    return mode.sides[k] if mode.sides else None

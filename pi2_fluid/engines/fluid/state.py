@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
+from pi2_fluid.engines.fluid.sides import Sides
 from pi2_fluid.laws.aqm import Seen, Signal
 
 __all__ = ["EMPTY", "FREE", "FULL", "Basin", "Heard", "Mode", "Read", "State", "View"]
@@ -46,6 +47,8 @@ class Mode(NamedTuple):
     """Of each controller state: the direction (+1, -1) in which a clip stops it, else 0."""
     signs: tuple[float, ...]
     """Signs of the laws' switches."""
+    sides: tuple[Sides, ...] = ()
+    """Answers of the comparisons of each queue's law, and of each class's; none: by the numbers."""
     signalling: bool = True
     """False before time 0: nobody has been signalled yet."""
     places: tuple[int, ...] = ()

@@ -349,6 +349,7 @@ sending_rate_under, with the inputs of `laws.tapes`; `numbers` are what tapes ha
         .def(nb::init<const std::string &, const Parameters &>(), nb::arg("name"), nb::arg("parameters"))
         .def(nb::init<const std::string &, const Tapes &, const Numbers &, int>(), nb::arg("name"), nb::arg("tapes"),
              nb::arg("numbers"), nb::arg("states"))
+        .def_prop_ro("comparisons", &SenderLaw::comparisons, "How many comparisons can hold their answers.")
         .def_prop_ro("has_ack_clock", &SenderLaw::has_ack_clock, "Whether it says what acknowledgements do to it.")
         .def("initial", &SenderLaw::initial, nb::arg("window"))
         .def("rate", &SenderLaw::rate, nb::arg("x"), nb::arg("x_delayed"), nb::arg("signal_delayed"), nb::arg("rtt"),
@@ -370,6 +371,7 @@ have as parameters; `flows`: slopes are its flow, not its drift.
         .def(nb::init<const std::string &, const Parameters &>(), nb::arg("name"), nb::arg("parameters"))
         .def(nb::init<const std::string &, const Tapes &, const Numbers &, int, bool>(), nb::arg("name"), nb::arg("tapes"),
              nb::arg("numbers"), nb::arg("bands"), nb::arg("flows"))
+        .def_prop_ro("comparisons", &AqmLaw::comparisons, "How many comparisons can hold their answers.")
         .def("initial", &AqmLaw::initial)
         .def("update", &AqmLaw::update, nb::arg("state"), nb::arg("seen"), nb::arg("dt"))
         .def("flow", &AqmLaw::flow, nb::arg("state"), nb::arg("seen"), nb::arg("d_queue_delay"))

@@ -71,6 +71,7 @@ class SenderLaw {
     double sending_rate_under(Numbers x, double signal_delayed, double rtt) const;
     Numbers leave_slow_start(Numbers x) const;
     Numbers switches(Numbers x, double signal, double rtt) const;
+    int comparisons() const { return law->comparisons; }
     bool has_ack_clock() const { return law->acked != nullptr; }
 
     const pi2_sender_law *law;
@@ -92,6 +93,7 @@ class AqmLaw {
     AqmLaw(const std::string &name, const Tapes &tapes, const Numbers &numbers, int bands, bool flows);
     AqmLaw(const AqmLaw &) = delete;
 
+    int comparisons() const { return law->comparisons; }
     Numbers initial() const;
     Numbers update(const Numbers &state, const Seen &seen, double dt) const;
     Numbers flow(const Numbers &state, const Seen &seen, double d_queue_delay) const;

@@ -7,6 +7,7 @@
 #include "fluid/plant.h"
 #include "fluid/readers.h"
 #include "fluid/schedule.h"
+#include "fluid/sides.h"
 #include "fluid/slopes.h"
 
 /* Notes the kink that passing a jump leaves in the windows of a group, if it is not negligible. */
@@ -64,6 +65,8 @@ static int pass_images(pi2_fluid *run)
 {
     const int jumps = move_on(run);
     fluid_point beyond = run->scratch;
+    if (run->rates_compare)
+        fluid_take_rate_sides(run);
     if (run->tolerance == 0.0)
         mark_images(run, jumps);
     if (!jumps || run->tolerance == 0.0)
@@ -133,7 +136,7 @@ static int bounds_hold(const pi2_fluid *run)
     const int bound = q <= 0.0 && net <= 0.0                                                    ? EMPTY
                       : q >= run->buffer && fluid_growth(run, run->now->view.net, run->mode) >= 0.0 ? FULL
                                                                                                 : FREE;
-    return run->bands == 1 && !run->switching && !run->thins && bound == run->mode->bound[0];
+    return run->bands == 1 && !run->thins && bound == run->mode->bound[0];
 }
 
 static void make_changes(pi2_fluid *run)
@@ -155,6 +158,8 @@ int fluid_happen(pi2_fluid *run, int event, int signalled)
 {
     const int changes = fluid_changes_now(run), ticks = fluid_ticks_now(run);
     int stale = event || changes || (ticks && (run->aqm->drift || run->thins));
+    if (changes || ticks)
+        run->by_numbers = 1;
     if (changes)
         make_changes(run);
     if (ticks) {
@@ -173,6 +178,18 @@ int fluid_happen(pi2_fluid *run, int event, int signalled)
     return stale;
 }
 
+/* Lets comparisons hold the answers that they have after what has happened; returns whether the mode has changed. */
+static int take_sides(pi2_fluid *run)
+{
+    if (!run->by_numbers)
+        return 0;
+    if (run->aqm->comparisons && fluid_take_queue_sides(run)) {
+        fluid_mark_all(run);
+        return 1;
+    }
+    return 0;
+}
+
 /* Notes an event: of one class's window for its group alone, when steps adapt, as others feel it no more than a weak
  * kink. */
 static void mark_event(pi2_fluid *run, const fluid_event *event)
@@ -186,14 +203,20 @@ static void mark_event(pi2_fluid *run, const fluid_event *event)
 void fluid_arrive(pi2_fluid *run, const fluid_event *event, int images)
 {
     const int slopes_known = images && pass_images(run);
+    int stale;
     if (run->now->t + SAME >= run->next)
         fluid_look_ahead(run);
     if (event) {
+        run->by_numbers |= event->kind != SIDE;
         fluid_apply_event(run, event);
         mark_event(run, event);
     }
-    if (fluid_happen(run, event != NULL, event && event->kind == SIGNALLED)) {
+    stale = fluid_happen(run, event != NULL, event && event->kind == SIGNALLED);
+    stale |= take_sides(run);
+    if (stale) {
         fluid_stretches(run);
+        if (run->by_numbers)
+            fluid_take_rate_sides(run);
         fluid_choose_kind(run);
         fluid_slopes(run, run->now);
     } else if (images && !slopes_known)
@@ -203,4 +226,5 @@ void fluid_arrive(pi2_fluid *run, const fluid_event *event, int images)
         run->now->f = run->scratch.f;
         run->scratch.f = f;
     }
+    run->by_numbers = 0;
 }

@@ -1,10 +1,12 @@
-/* State events: a queue empties or fills, a clip is reached or left, a law switches, slow start ends. */
+/* State events: a queue empties or fills, a clip is reached or left, a comparison of a law changes its answer, slow
+ * start ends. */
 #include "fluid/events.h"
 
 #include "fluid/bracket.h"
 #include "fluid/modes.h"
 #include "fluid/plant.h"
 #include "fluid/readers.h"
+#include "fluid/sides.h"
 #include "fluid/slopes.h"
 #include "fluid/step.h"
 
@@ -42,8 +44,8 @@ static double value(pi2_fluid *run, const fluid_event *event, double t, const do
         fluid_controller_slope(run, y, view, slope);
         return event->side * slope[event->index];
     default:
-        fluid_switches(run, y, view, run->switches);
-        return event->side * run->switches[event->index];
+        fluid_distances(run, event->index, t, y, view, run->distances);
+        return run->distances[event->number];
     }
 }
 
@@ -86,12 +88,25 @@ static void add_floors(pi2_fluid *run, int *n)
     }
 }
 
+static void add_sides(pi2_fluid *run, int *n)
+{
+    const fluid_point *trial = run->trial;
+    for (int k = 0; k <= run->class_count; k++) {
+        const int count = fluid_distances(run, k, trial->t, trial->y, &trial->view, run->distances);
+        for (int j = 0; j < count; j++)
+            if (run->distances[j] < 0.0) {
+                add(run, n, SIDE, k, 0.0, 1.0);
+                run->events[*n - 1].number = j;
+            }
+    }
+}
+
 int fluid_crossed(pi2_fluid *run)
 {
     const double *y = run->trial->y, *net = run->trial->view.net;
     const fluid_mode *mode = run->mode;
     const int full = mode->bound[0] == FULL || (run->bands == 2 && mode->bound[1] == FULL);
-    int n = 0, signs;
+    int n = 0;
     for (int k = 0; k < run->bands; k++) {
         if (mode->bound[k] != EMPTY && y[k] < -TINY)
             add(run, &n, QUEUE_EMPTIES, k, 0.0, 1.0);
@@ -105,10 +120,8 @@ int fluid_crossed(pi2_fluid *run)
     if (run->continuous)
         add_clips(run, &n);
     add_floors(run, &n);
-    signs = fluid_switches(run, y, &run->trial->view, run->switches);
-    for (int j = 0; j < signs; j++)
-        if (run->signs[j] * run->switches[j] < 0.0)
-            add(run, &n, SWITCH, j, 0.0, run->signs[j]);
+    if (run->comparing || run->aqm->comparisons)
+        add_sides(run, &n);
     for (int i = 0; i < run->class_count; i++)
         if (mode->of[i].slow && y[run->classes[i].expected] > 1.0)
             add(run, &n, SIGNALLED, i, 0.0, 1.0);
@@ -178,8 +191,8 @@ void fluid_apply_event(pi2_fluid *run, const fluid_event *event)
     case RELEASE:
         run->held[k] = 0.0;
         break;
-    case SWITCH:
-        run->signs[k] = -run->signs[k];
+    case SIDE:
+        fluid_turn_side(run, k, event->number);
         break;
     case FLOOR:
         y[run->classes[k].x] = 0.0;

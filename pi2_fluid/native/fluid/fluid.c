@@ -10,6 +10,7 @@
 #include "fluid/readers.h"
 #include "fluid/report.h"
 #include "fluid/schedule.h"
+#include "fluid/sides.h"
 #include "fluid/slopes.h"
 #include "fluid/step.h"
 #include "fluid/steps.h"
@@ -108,8 +109,11 @@ static void set_state(pi2_fluid *run, const pi2_fluid_problem *problem)
 /* What happens at time 0. */
 static void start(pi2_fluid *run, const pi2_fluid_problem *problem)
 {
-    if (problem->began)
+    run->by_numbers = 1;
+    if (problem->began) {
         fluid_hold_bounds(run);
+        fluid_take_queue_sides(run);
+    }
     for (int g = 0; g < run->group_count; g++)
         if (!reader_mark(&run->groups[g].reader, &run->past, BEGINNING, 0, 0.0))
             run->status = PI2_FLUID_NO_MEMORY;
@@ -124,7 +128,9 @@ static void start(pi2_fluid *run, const pi2_fluid_problem *problem)
     fluid_hold_bounds(run);
     if (run->status)
         return;
+    fluid_take_queue_sides(run);
     fluid_stretches(run);
+    fluid_take_rate_sides(run);
     fluid_choose_kind(run);
     fluid_slopes(run, run->now);
 }

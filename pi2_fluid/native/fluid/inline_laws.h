@@ -30,13 +30,24 @@ static inline double fluid_coupling_of(int encoder, const void *parameters)
     return encoder == COUPLED ? ((const pi2_coupled *)parameters)->k : 1.0;
 }
 
-static inline double fluid_encode(int encoder, double k, double u, int scalable)
+/* Whether k u is a probability: the only comparison of a coupled encoder. */
+static inline int fluid_is_within(double k, double u)
+{
+    return k * u <= 1.0 + 1e-12;
+}
+
+static inline double fluid_encode_on(int within, int encoder, double k, double u, int scalable)
 {
     if (encoder == SQUARE)
         return u * u;
     if (encoder == LINEAR)
         return u;
-    return !scalable ? u * u : k * u <= 1.0 + 1e-12 ? k * u : 1.0;
+    return !scalable ? u * u : within ? k * u : 1.0;
+}
+
+static inline double fluid_encode(int encoder, double k, double u, int scalable)
+{
+    return fluid_encode_on(fluid_is_within(k, u), encoder, k, u, scalable);
 }
 
 /* dW/dt of a sender of a known kind that hears of so many signals per second. */

@@ -39,9 +39,14 @@ static void take_lean(pool *p, fluid_lean *lean, size_t classes)
 static void take_all(pool *p, pi2_fluid *run, int changes)
 {
     const size_t classes = (size_t)run->class_count, size = (size_t)run->size;
-    size_t signs = (size_t)most_switches(run->aqm);
-    for (int i = 0; i < run->class_count; i++)
-        signs += (size_t)run->classes[i].law->switches;
+    size_t comparisons = (size_t)run->aqm->comparisons, most = comparisons, of_senders = 0;
+    for (int i = 0; i < run->class_count; i++) {
+        const size_t count = (size_t)run->classes[i].law->comparisons;
+        run->classes[i].sides = (int)of_senders;
+        of_senders += count;
+        most = count > most ? count : most;
+    }
+    comparisons += of_senders;
     run->agenda.items = take(p, (size_t)changes * (1 + classes) + 3 * classes, sizeof *run->agenda.items);
     run->weights = take(p, size, sizeof(double));
     run->k2 = take(p, size, sizeof(double));
@@ -49,11 +54,11 @@ static void take_all(pool *p, pi2_fluid *run, int changes)
     run->k4 = take(p, size, sizeof(double));
     run->middle = take(p, size, sizeof(double));
     run->then = take(p, size, sizeof(double));
-    run->signs = take(p, signs, sizeof(double));
-    run->switches = take(p, signs, sizeof(double));
+    run->distances = take(p, most, sizeof(double));
+    run->sides = take(p, of_senders, 1);
     run->floored = take(p, classes, 1);
     run->hearing = take(p, classes, sizeof *run->hearing);
-    run->events = take(p, 2 * 2 + 2 + PI2_AQM_STATES + signs + 2 * classes, sizeof *run->events);
+    run->events = take(p, 2 * 2 + 2 + PI2_AQM_STATES + comparisons + 2 * classes, sizeof *run->events);
     run->now = run->ends;
     run->trial = run->ends + 1;
     take_point(p, run, run->now);
@@ -125,7 +130,7 @@ static void place_components(pi2_fluid *run, const pi2_fluid_problem *problem)
     for (int i = 0; i < run->class_count; i++) {
         run->classes[i].x = place;
         place += run->classes[i].states;
-        run->switching |= run->classes[i].law->switch_values != NULL;
+        run->rates_compare |= run->classes[i].law->comparisons > 0;
     }
     run->arrived = shares(run) ? place : -1;
     place += run->arrived >= 0 ? run->bands : 0;
@@ -133,7 +138,8 @@ static void place_components(pi2_fluid *run, const pi2_fluid_problem *problem)
     for (int i = 0; i < run->class_count; i++)
         run->classes[i].expected = problem->classes[i].slow_start ? place++ : -1;
     run->size = place;
-    run->switching |= run->aqm->switch_values != NULL;
+    /* A known encoder's is looked at as its signals are. */
+    run->comparing = run->rates_compare || (run->aqm->comparisons && run->encoder == OTHER_ENCODER);
 }
 
 int fluid_lay_out(pi2_fluid *run, const pi2_fluid_problem *problem)
@@ -152,5 +158,6 @@ int fluid_lay_out(pi2_fluid *run, const pi2_fluid_problem *problem)
     if (!run->memory)
         return 0;
     take_all(&p, run, problem->change_count);
-    return past_create(&run->past, run->stored, sizeof(fluid_mode) + classes * sizeof(fluid_share));
+    return past_create(&run->past, run->stored,
+                       sizeof(fluid_mode) + classes * sizeof(fluid_share) + (size_t)run->aqm->comparisons);
 }

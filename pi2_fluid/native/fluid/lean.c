@@ -98,7 +98,9 @@ void lean_look_back(pi2_fluid *run)
     fluid_lean *o = &run->lean;
     for (int g = 0; g < o->groups; g++) {
         const fluid_mode *then = o->group[g].reader->mode;
+        const signed char *sides = fluid_sides(run, then);
         o->group[g].base_packets = o->group[g].base_rtt * then->capacity;
+        o->group[g].within = sides ? sides[0] : 1;
         for (int j = o->group[g].from; j < o->group[g].end; j++)
             o->gain[j] = then->signalling && then->of[o->class_[j]].active ? then->capacity : 0.0;
     }
@@ -148,7 +150,7 @@ LEAN void stage(pi2_fluid *run, const int n, const int groups, const int m, doub
     if (n == 1) {
         const double lost = (o->decrease[0] * b.w[0] + o->per_mark[0]) * o->gain[0];
         const lean_past then = lean_go_back(run, o->group, t, b.rtt[0]);
-        const double p = lean_encode(o, lean_u(o, then, m), o->scalable[0]), back = lean_back(o->group, then, m);
+        const double p = lean_heard(o, o->group, lean_u(o, then, m), o->scalable[0]), back = lean_back(o->group, then, m);
         const double w = past_value(then.c, m, m == 3 ? 2 : o->at[0], then.s);
         k[2] = b.inverse[0] - lost * w * p / back;
         b.w[0] = (from[2] + h * b.inverse[0]) - h * lost * w * p / back;

@@ -68,6 +68,12 @@ LEAN lean_past lean_go_back(const pi2_fluid *run, const lean_group *group, doubl
 
 /* The signals that a flow of each class hears of per second at t, W/R p of then: with R = (base_rtt C + q)/C, the
  * quotient of (gain W p) and `back`, where gain is C for those who were signalled then and 0 for others. */
+/* What packets saw when a group heard of u: on the side of then. */
+LEAN double lean_heard(const fluid_lean *o, const lean_group *group, double u, int scalable)
+{
+    return fluid_encode_on(group->within, o->encoder, o->k, u, scalable);
+}
+
 LEAN double lean_back(const lean_group *group, lean_past then, const int m)
 {
     return group->base_packets + past_value(then.c, m, 0, then.s);
@@ -85,7 +91,7 @@ LEAN void lean_signals(const pi2_fluid *run, const fluid_lean *o, const int n, c
         const lean_group *group = o->group + g;
         const lean_past then = lean_go_back(run, group, t, rtt[g]);
         const double u = lean_u(o, then, m), inverse = 1.0 / lean_back(group, then, m);
-        const double classic = lean_encode(o, u, 0) * inverse, scalable = lean_encode(o, u, 1) * inverse;
+        const double classic = lean_heard(o, group, u, 0) * inverse, scalable = lean_heard(o, group, u, 1) * inverse;
         for (int j = n == 1 ? 0 : group->from; j < (n == 1 ? 1 : group->end); j++)
             signals[j] = past_value(then.c, m, o->at[j], then.s) * (o->gain[j] * (o->scalable[j] ? scalable : classic));
     }

@@ -51,12 +51,6 @@ void fluid_hold_bounds(pi2_fluid *run)
         for (int i = 0; i < run->class_count; i++)
             fluid_end_slow_start(run, i);
     fluid_clips(run);
-    if (run->switching) {
-        fluid_observe(run, run->now->t, y, run->mode, view);
-        const int count = fluid_switches(run, y, view, run->signs);
-        for (int j = 0; j < count; j++)
-            run->signs[j] = copysign(1.0, run->signs[j]);
-    }
 }
 
 void fluid_jump(pi2_fluid *run, double tau_before, const pi2_seen *seen_before)

@@ -122,7 +122,7 @@ pi2_signal fluid_signals(const pi2_fluid *run, const double *y, const fluid_mode
     fluid_state(run, y, state);
     if (run->aqm->queue_signals)
         fluid_seen(run, y, mode, view, &seen);
-    return run->aqm->signals(run->law, state, &seen, NULL);
+    return fluid_shown(run, state, &seen, fluid_sides(run, mode));
 }
 
 void fluid_queue_slopes(const pi2_fluid *run, const double *net, const fluid_mode *mode, double *slopes)
@@ -144,8 +144,18 @@ void fluid_queue_slopes(const pi2_fluid *run, const double *net, const fluid_mod
                 slopes[k] = slopes[k] * freed / growing;
 }
 
+static void move(const pi2_fluid *run, const double *state, const pi2_seen *seen, double d_queue_delay,
+                 const signed char *sides, double *slope)
+{
+    if (run->continuous)
+        run->aqm->flow(run->law, state, seen, d_queue_delay, sides, slope);
+    else
+        run->aqm->drift(run->law, state, seen, sides, slope);
+}
+
 void fluid_controller_slope(const pi2_fluid *run, const double *y, const fluid_view *view, double *slope)
 {
+    const signed char *sides = fluid_sides(run, run->mode);
     double state[PI2_AQM_STATES], all[PI2_AQM_STATES], growth[2];
     pi2_seen seen;
     if (!run->continuous && !run->aqm->drift) {
@@ -155,35 +165,10 @@ void fluid_controller_slope(const pi2_fluid *run, const double *y, const fluid_v
     }
     fluid_state(run, y, state);
     fluid_seen(run, y, run->mode, view, &seen);
-    if (run->continuous) {
-        fluid_queue_slopes(run, view->net, run->mode, growth);
-        run->aqm->flow(run->law, state, &seen, growth[0] / run->mode->capacity, NULL, all);
-    } else
-        run->aqm->drift(run->law, state, &seen, NULL, all);
+    fluid_queue_slopes(run, view->net, run->mode, growth);
+    move(run, state, &seen, growth[0] / run->mode->capacity, sides, all);
+    if (sides && !fluid_have_values(all, run->states))
+        move(run, state, &seen, growth[0] / run->mode->capacity, NULL, all);
     for (int j = 0; j < run->moving; j++)
         slope[j] = all[run->moves[j]];
-}
-
-int fluid_switches(const pi2_fluid *run, const double *y, const fluid_view *view, double *values)
-{
-    double state[PI2_AQM_STATES];
-    pi2_signal signals;
-    pi2_seen seen;
-    int n = 0;
-    if (!run->switching)
-        return 0;
-    fluid_state(run, y, state);
-    fluid_seen(run, y, run->mode, view, &seen);
-    signals = run->aqm->signals(run->law, state, &seen, NULL);
-    if (run->aqm->switch_values)
-        n = run->aqm->switch_values(run->law, state, &seen, values);
-    for (int i = 0; i < run->class_count; i++) {
-        const fluid_class *c = run->classes + i;
-        if (run->mode->of[i].active && c->law->switch_values) {
-            c->law->switch_values(c->parameters, y + c->x, fluid_signal_of(run, i, signals), view->rtt[c->group],
-                                  values + n);
-            n += c->law->switches;
-        }
-    }
-    return n;
 }

@@ -26,5 +26,3 @@ double fluid_growth(const pi2_fluid *run, const double *net, const fluid_mode *m
 void fluid_queue_slopes(const pi2_fluid *run, const double *net, const fluid_mode *mode, double *slopes);
 /* d(moving states)/dt before clipping. */
 void fluid_controller_slope(const pi2_fluid *run, const double *y, const fluid_view *view, double *slope);
-/* Every quantity whose sign tells on which side of a kink a law is; returns how many. */
-int fluid_switches(const pi2_fluid *run, const double *y, const fluid_view *view, double *values);

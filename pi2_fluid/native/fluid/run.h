@@ -61,6 +61,7 @@ typedef struct {
     double capacity; /* packets/s */
     signed char bound[2];
     unsigned char signalling; /* 0 before time 0, when nobody has been signalled */
+    unsigned char sided;      /* whether the queue's comparisons hold their answers, which follow the shares */
     fluid_share of[]; /* each class */
 } fluid_mode;
 
@@ -71,6 +72,7 @@ typedef struct {
     int signal, thinned, listens;   /* as in fluid.h; whether its state moves by what is past */
     int band, group;
     int x, states;                  /* where its state lies */
+    int sides;                      /* where the answers of its comparisons lie */
     int expected;                   /* where its expected signals lie during slow start, -1: never in it */
     double start, start_jitter;     /* s */
     double most;                    /* flows, at the most */
@@ -126,14 +128,16 @@ enum {
     BUFFER_DRAINS,
     CLIP,
     RELEASE,
-    SWITCH,
+    SWITCH,    /* of several links: a law switches */
+    SIDE,      /* of one: a comparison's answer changes */
     SIGNALLED, /* slow start has heard of one signal per flow */
     FLOOR,     /* a window reaches 0, where it is held, */
     LIFT,      /* and leaves it */
 };
 
 typedef struct {
-    int kind, index;    /* which of the above; of which band, state, switch or class */
+    int kind, index;    /* which of the above; of which band, state or class */
+    int number;         /* of a comparison, of that class or, beyond them, of the queue */
     double bound, side; /* of a clip; the sign of what `value` looks at before the event */
 } fluid_event;
 
@@ -143,6 +147,7 @@ typedef struct {
     double base_rtt, base_packets; /* s; times the capacity of then, packets */
     int from, end; /* its classes */
     int number;    /* among all groups */
+    int within;    /* whether k u was a probability then */
 } lean_group;
 
 typedef struct {
@@ -175,7 +180,8 @@ typedef struct pi2_fluid {
      * (packets/s) of the whole schedule say how far it can be soon. */
     double lookback, longest_path, least_capacity;
     int flooded;       /* traffic without windows may exceed that capacity */
-    int continuous, switching;
+    int continuous;
+    int comparing, rates_compare; /* whether what laws compare must be watched; of senders */
     int thins; /* whether some traffic is thinned, so that arrivals depend on the controller */
     double step, tolerance, per_tolerance, close; /* per_tolerance: 1/(24 step_allowance(tolerance)) */
     long long most_steps;
@@ -199,12 +205,14 @@ typedef struct pi2_fluid {
     fluid_past past;
     fluid_mode *mode;              /* the present one, in past.modes */
     double held[PI2_AQM_STATES];   /* per moving state: the direction in which a clip stops it, else 0 */
-    double *signs;                 /* of the switches */
+    signed char *sides;            /* answers of the senders' comparisons */
+    int by_numbers;                /* 1: those of the present are not held just now */
+    double *distances;             /* room for those of one law */
     int kind, encoder, slow;
     unsigned char *floored;        /* whether a class's window is held at 0, where its law would carry it below */
     fluid_point ends[2], *now, *trial, scratch;
     fluid_lean lean;
-    double *k2, *k3, *k4, *middle, *switches;
+    double *k2, *k3, *k4, *middle;
     double *then;                  /* state of one instant of the past */
     fluid_view view_then;
     fluid_event *events;
@@ -217,3 +225,37 @@ typedef struct pi2_fluid {
     int stalled, status;
     void *memory;
 } pi2_fluid;
+
+/* The answers that the queue's comparisons hold in a mode (1 or 0, by their numbers); NULL: what is compared decides, as
+ * while an event is made. */
+static inline const signed char *fluid_sides(const pi2_fluid *run, const fluid_mode *mode)
+{
+    return mode->sided && !(run->by_numbers && mode == run->mode) ? (const signed char *)(mode->of + run->class_count)
+                                                                  : NULL;
+}
+
+/* The same of a sender's. */
+static inline const signed char *fluid_rate_sides(const pi2_fluid *run, const fluid_class *c)
+{
+    return run->by_numbers || !c->law->comparisons ? NULL : run->sides + c->sides;
+}
+
+/* Whether numbers have a value. A side may lead out of where a law has one (0/0 just where it would change): then what is
+ * compared decides. */
+static inline int fluid_have_values(const double *numbers, int n)
+{
+    double sum = 0.0;
+    for (int j = 0; j < n; j++)
+        sum += numbers[j];
+    return fabs(sum) < INFINITY;
+}
+
+/* What packets see by the queue's law. */
+static inline pi2_signal fluid_shown(const pi2_fluid *run, const double *state, const pi2_seen *seen,
+                                     const signed char *sides)
+{
+    const pi2_signal signals = run->aqm->signals(run->law, state, seen, sides);
+    return sides && !(fabs(signals.classic + signals.scalable) < INFINITY)
+               ? run->aqm->signals(run->law, state, seen, NULL)
+               : signals;
+}

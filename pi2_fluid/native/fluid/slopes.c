@@ -70,7 +70,7 @@ static double read_plain(pi2_fluid *run, fluid_group *group, double t)
     go_back(run, group, t);
     for (int j = 0; j < run->moving; j++)
         state[run->moves[j]] = then(run, group, run->controller + j);
-    group->signals = run->aqm->signals(run->law, state, NULL, NULL);
+    group->signals = fluid_shown(run, state, NULL, fluid_sides(run, mode));
     return group->base_rtt + then(run, group, 0) / mode->capacity;
 }
 
@@ -84,24 +84,35 @@ static double read_general(pi2_fluid *run, fluid_group *group, double t)
     return run->view_then.rtt[group - run->groups];
 }
 
-/* dx/dt of class i by its law, of which the past has been read; *signals: those it hears of per second. */
-static void law_slopes(const pi2_fluid *run, int i, const double *x, double rtt, double *slopes, double *signals)
+/* The state of class i, and the probability of a signal, that it hears of: the past has been read. */
+static double hear(const pi2_fluid *run, int i, double *x_delayed)
 {
     const fluid_class *c = run->classes + i;
     const fluid_group *group = run->groups + c->group;
     const fluid_mode *mode = group->reader.mode;
-    const double back = group->rtt_then;
-    const double p = mode->signalling && mode->of[i].active ? fluid_signal_of(run, i, group->signals) : 0.0;
-    double x_delayed[PI2_SENDER_STATES];
     x_delayed[0] = then(run, group, c->x);
+    if (c->kind == OTHER_LAW)
+        for (int j = 1; j < c->states; j++)
+            if (c->law->recalls & (1u << j))
+                x_delayed[j] = then(run, group, c->x + j);
+    return mode->signalling && mode->of[i].active ? fluid_signal_of(run, i, group->signals) : 0.0;
+}
+
+/* dx/dt of class i by its law, of which the past has been read; *signals: those it hears of per second. */
+static void law_slopes(const pi2_fluid *run, int i, const double *x, double rtt, double *slopes, double *signals)
+{
+    const fluid_class *c = run->classes + i;
+    const double back = run->groups[c->group].rtt_then;
+    double x_delayed[PI2_SENDER_STATES];
+    const double p = hear(run, i, x_delayed);
     *signals = x_delayed[0] / back * p;
     if (c->kind != OTHER_LAW)
         slopes[0] = fluid_window_rate(c->kind, c->parameters, x[0], *signals, 1.0 / rtt);
     else {
-        for (int j = 1; j < c->states; j++)
-            if (c->law->recalls & (1u << j))
-                x_delayed[j] = then(run, group, c->x + j);
-        c->law->rate(c->parameters, x, x_delayed, p, rtt, back, NULL, slopes);
+        const signed char *sides = fluid_rate_sides(run, c);
+        c->law->rate(c->parameters, x, x_delayed, p, rtt, back, sides, slopes);
+        if (sides && !fluid_have_values(slopes, c->states))
+            c->law->rate(c->parameters, x, x_delayed, p, rtt, back, NULL, slopes);
     }
 }
 
@@ -118,6 +129,17 @@ double fluid_window_slope(pi2_fluid *run, int i, double t, const double *y, cons
     read(run, run->groups + c->group, t - rtt);
     law_slopes(run, i, y + c->x, rtt, slopes, &signals);
     return slopes[0];
+}
+
+void fluid_rate_differences(pi2_fluid *run, int i, double t, const double *y, const fluid_view *view, double *values)
+{
+    const fluid_class *c = run->classes + i;
+    const double rtt = view->rtt[c->group];
+    double x_delayed[PI2_SENDER_STATES], p;
+    read(run, run->groups + c->group, t - rtt);
+    p = hear(run, i, x_delayed);
+    c->law->differences(c->parameters, y + c->x, x_delayed, p, rtt, run->groups[c->group].rtt_then,
+                        fluid_rate_sides(run, c), values);
 }
 
 static void sender_slopes(pi2_fluid *run, fluid_point *at, int i)

@@ -10,5 +10,7 @@ void fluid_head(pi2_fluid *run, fluid_point *at);
 void fluid_tail(pi2_fluid *run, fluid_point *at);
 /* Both at once, for a state that is no end of a step. */
 void fluid_slopes(pi2_fluid *run, fluid_point *at);
+/* What the comparisons of class i look at. */
+void fluid_rate_differences(pi2_fluid *run, int i, double t, const double *y, const fluid_view *view, double *values);
 /* dW/dt of class i by its law, whatever holds the window. */
 double fluid_window_slope(pi2_fluid *run, int i, double t, const double *y, const fluid_view *view);

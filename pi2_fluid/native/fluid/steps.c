@@ -6,6 +6,7 @@
 #include "fluid/overlap.h"
 #include "fluid/plant.h"
 #include "fluid/readers.h"
+#include "fluid/sides.h"
 #include "fluid/step.h"
 #include "fluid/trial.h"
 
@@ -149,7 +150,10 @@ static double first_trial(pi2_fluid *run, const fluid_group **target)
 static int quiet(const pi2_fluid *run)
 {
     const double q = run->trial->y[0], net = run->trial->view.net[0], u = run->trial->y[1];
-    if (run->kind == GENERAL || run->switching || run->slow)
+    const signed char *sides = fluid_sides(run, run->mode);
+    if (run->kind == GENERAL || run->comparing || run->slow)
+        return 0;
+    if (sides && sides[0] != fluid_is_within(fluid_coupling_of(run->encoder, run->law), u))
         return 0;
     if (run->continuous && (run->encoder < 0 || run->held[0] != 0.0 || u < 0.0
                             || u > ((const pi2_pi_family *)run->law)->limit))
@@ -163,23 +167,21 @@ static int quiet(const pi2_fluid *run)
 }
 
 /* Takes a step that ends at an event, which the cubic of the trial has placed at `h`. Where that cubic is poor (a long
- * step, a steep queue) the place is mended by the slope that the event's own function has at the end of the step. What
- * laws compare must be beyond the event then, as they look at numbers alone. */
+ * step, a steep queue) the place is mended by the slope that the event's own function has at the end of the step. */
 static void step_to(pi2_fluid *run, double h, const fluid_event *event)
 {
     enum { MOST_MENDINGS = 6 };
-    const double longest = run->trial->t - run->now->t, beyond = event->kind == SWITCH ? run->close : 0.0;
+    const double longest = run->trial->t - run->now->t;
     for (int n = 0; n < MOST_MENDINGS; n++) {
-        double now, speed, left;
+        double now, speed;
         fluid_try(run, h, 0);
         fluid_complete(run);
         if (h <= 0.0)
             break;
         speed = fluid_speed(run, event, &now);
-        left = beyond - now / speed; /* s */
-        if (speed >= 0.0 || fabs(left) <= (beyond > 0.0 ? 0.5 : 1.0) * run->close)
+        if (speed >= 0.0 || fabs(now) <= -speed * run->close)
             break;
-        h = h + left > 0.5 * h ? h + left : 0.5 * h;
+        h = h - now / speed > 0.5 * h ? h - now / speed : 0.5 * h;
         h = h < longest ? h : longest;
     }
 }

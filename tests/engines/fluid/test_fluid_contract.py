@@ -510,9 +510,9 @@ REFUSED: list[tuple[tuple[str, ...], str, Scenario, str]] = [
         scenario(Ticking(), RENO),
         "Ticking has no continuous form",
     ),
-    (("c", "c lanes"), "sampled", scenario(Pi2(), avoiding(Twin(), 1, "50ms")), f"Twin .*{OWN}"),
+    (("c lanes",), "sampled", scenario(Pi2(), avoiding(Twin(), 1, "50ms")), f"Twin .*{OWN}"),
     (("c lanes",), "sampled", scenario(Pi2(), Flows(Cubic(), 1, 0.1)), f"Cubic .*{OWN}"),
-    (("c", "c lanes"), "sampled", scenario(Ticking(), RENO), f"Ticking .*{OWN}"),
+    (("c lanes",), "sampled", scenario(Ticking(), RENO), f"Ticking .*{OWN}"),
     (
         ("c", "jax lanes", "c lanes"),
         "continuous",

@@ -283,6 +283,16 @@ TWO = pf.Scenario(
     [pf.Change("1.6s", counts={"scalable": 12}), pf.Change("2.2s", capacity="30Mbit/s")],
 )
 
+# PIE's gains jump at the edges of its table, its cap and its decay begin and end, and it is idle
+# for a second while p is above 0.
+COMPARING = pf.Scenario(
+    "4s",
+    pf.Link("10Mbit/s", "40000 packets"),
+    pf.Pie(decay=True),
+    flows(pf.Reno(), 10, 0.1, name="reno"),
+    [pf.Change("1.6s", counts={"reno": 30}), pf.Change("2.4s", counts={"reno": 3})],
+)
+
 
 def queue(scenario, controller, step):
     result = pf.fluid.simulate(scenario, update=controller, step=step, sample=0.032)
@@ -321,6 +331,37 @@ def test_order_four_through_clips_and_steps(scenario, controller):
     errors = [np.abs(queue(scenario, controller, h) - truth).max() for h in (8e-3, 4e-3, 2e-3)]
     assert errors[0] < 1e-2
     assert np.log2(errors[0] / errors[2]) / 2 > 3.5
+
+
+def test_order_four_through_every_comparison_of_a_law():
+    """As above: a law that is asked on the other side of an edge makes a method of first order."""
+
+    def queue(step):
+        return pf.fluid.simulate(COMPARING, step=step, update="continuous", sample=0.032)
+
+    truth = queue(0.25e-3)
+    idle = (truth.queue.to_numpy() == 0.0) & (truth.controller.to_numpy() > 0.01)
+    assert idle.sum() > 20  # u decays
+    assert float(truth.controller.max()) > 0.5  # beyond all edges
+    errors = [float(np.abs(queue(h).queue - truth.queue).max()) for h in (8e-3, 4e-3, 2e-3)]
+    assert errors[0] < 1e-4
+    assert np.log2(errors[0] / errors[2]) / 2 > 3.9
+
+
+def test_the_tolerance_governs_pie():
+    """To twice its tolerance of the largest delay, twelve times the target, where load trebles."""
+    link, classes = pf.Link("10Mbit/s", "40000 packets"), flows(pf.Reno(), 10, 0.1, name="reno")
+    change = pf.Change("20s", counts={"reno": 30})
+    scenario = pf.Scenario("40s", link, pf.Pie(), classes, change)
+
+    def delay(**how):
+        result = pf.fluid.simulate(scenario, update="continuous", sample=0.02, **how)
+        return result.queue_delay.to_numpy()
+
+    truth = delay(step=0.5e-3)  # off by 1e-10 of it
+    for tolerance in (1e-6, 1e-8):
+        error = np.abs(delay(tolerance=tolerance) - truth).max()
+        assert error < 2.0 * tolerance * truth.max()
 
 
 def falling(links: int) -> pf.Scenario:

@@ -76,6 +76,7 @@ class RoutesPlant(Plant):
         #: Whether signals follow from the controller's variable alone.
         self._simple = tuple(type(n.aqm).signals is Aqm.signals for n in self.nodes)
         self._switching = self._has_switches()
+        self.compared = (None,) * (len(self.laws) + len(self.senders))
         held = tuple(move is _hold for move in self._moves)
         #: Streams of which a link drops what it signals.
         self.thinning = tuple(
