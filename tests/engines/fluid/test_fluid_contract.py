@@ -455,11 +455,6 @@ def test_reference_by_lanes_with_jax(name: str, table: Any, jax: Any) -> None:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Twin(Reno):
-    """A law of one's own, in nothing different from its parent."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Branching(pf.Sender):
     """A law that looks at its numbers, which JAX cannot compile."""
 
@@ -501,7 +496,6 @@ class Ticking(pf.Aqm):
 
 
 EVERY = tuple(WAYS)
-OWN = 'use engine="(auto|python|jax)"'
 REFUSED: list[tuple[tuple[str, ...], str, Scenario, str]] = [
     (EVERY, "sampled", scenario(pf.CoDel(), RENO), "CoDel decides packet by packet"),
     (
@@ -510,9 +504,6 @@ REFUSED: list[tuple[tuple[str, ...], str, Scenario, str]] = [
         scenario(Ticking(), RENO),
         "Ticking has no continuous form",
     ),
-    (("c lanes",), "sampled", scenario(Pi2(), avoiding(Twin(), 1, "50ms")), f"Twin .*{OWN}"),
-    (("c lanes",), "sampled", scenario(Pi2(), Flows(Cubic(), 1, 0.1)), f"Cubic .*{OWN}"),
-    (("c lanes",), "sampled", scenario(Ticking(), RENO), f"Ticking .*{OWN}"),
     (
         ("c", "jax lanes", "c lanes"),
         "continuous",
