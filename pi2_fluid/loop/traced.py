@@ -91,7 +91,7 @@ def traced_margins(
     ...     return pf.loop.traced_margins(pf.Cubic(), queue, rtt="100ms", p=0.01)[0]
     >>> with jax.enable_x64(True):
     ...     print(f"{jax.grad(gain_margin)(0.3125):.3f} dB/Hz")
-    -1.000 dB/Hz
+    -21.073 dB/Hz
     """
     import jax
     from jax import numpy as jnp
