@@ -32,6 +32,8 @@ class Named(ABCMeta):
 
         def __call__(cls, *given: object, **named: object) -> object:
             """Make an object."""
+            if (complete := getattr(cls, "complete_class", None)) is not None:
+                complete()
             try:
                 return super().__call__(*given, **named)
             except TypeError as error:

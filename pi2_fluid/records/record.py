@@ -248,7 +248,25 @@ class Record(metaclass=Named):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        for base in cls.__bases__:
+            if issubclass(base, Record):
+                base.complete_class()
         register_pytree(cls, _flatten_with_keys, _unflatten_as(cls))
+
+    @classmethod
+    def complete_class(cls) -> None:
+        """Make a dataclass of a class that declares fields or defaults and is not decorated as one.
+
+        Asked before the first record of a class is made, or the first subclass: a decorator has run
+        by then.
+        """
+        for one in reversed(cls.__mro__):
+            if one is not Record and issubclass(one, Record):
+                _complete(one)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.complete_class()
+        vars(self).update(state)
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -284,6 +302,38 @@ class Record(metaclass=Named):
     def __hash__(self) -> int:
         values = (getattr(self, field.name) for field in dataclasses.fields(self))
         return hash((type(self), *(_hashable(value) for value in values)))
+
+
+def _complete(cls: type[Record]) -> None:
+    if "__dataclass_params__" in vars(cls):
+        return
+    inherited, own = {field.name: field for field in dataclasses.fields(cls)}, vars(cls)
+    annotations = dict(own.get("__annotations__", {}))
+    changed = [
+        name
+        for name, value in own.items()
+        if name in inherited
+        and not hasattr(value, "__get__")
+        and "ClassVar" not in str(annotations.get(name, ""))
+    ]
+    if not changed and set(annotations) <= set(cls.__dataclass_fields__):
+        return
+    made = getattr(cls.__init__, "__code__", None)
+    if made is None or made.co_filename != "<string>":
+        if changed:
+            raise UnsupportedError(
+                f"{cls.__name__} {changed[0]} = {show_value(own[changed[0]])} does not reach"
+                f" {cls.__base__.__name__ if cls.__base__ else ''}, which is made by an __init__ of"
+                " its own: give it where one is made."
+            )
+        return
+    for name in changed:
+        annotations.setdefault(name, inherited[name].type)
+        if not isinstance(own[name], dataclasses.Field):
+            field = dataclasses.field(default=own[name], metadata=inherited[name].metadata)
+            setattr(cls, name, field)
+    cls.__annotations__ = annotations
+    dataclasses.dataclass(frozen=True, eq=False, kw_only=True)(cls)
 
 
 def map_leaves(function: Callable[[Any, str], object], tree: Any, place: str = "") -> Any:
