@@ -54,10 +54,6 @@ def crossed_events(plant: Plant, mode: Mode, trial: Trial, past: Past) -> list[E
     found = _crossed_bounds(plant, mode, trial)
     found += _crossed_clips(plant, mode, trial)
     found += _crossed_floors(plant, mode, trial, past)
-    values = plant.switches(trial.t, trial.y, mode)
-    for j, (sign, now) in enumerate(zip(mode.signs, values, strict=True)):
-        if sign * now < 0.0:
-            found.append(Event("switch", j, partial(_switch, plant, mode, j, sign)))
     found += _crossed_sides(plant, mode, trial, past)
     for i, slow in enumerate(mode.slow):
         if slow and trial.y[plant.expected[i]] > 1.0:
@@ -158,10 +154,6 @@ def _distance(place: int, bound: float, side: float, _: float, y: list[float]) -
     return side * (bound - y[place])
 
 
-def _switch(plant: Plant, mode: Mode, j: int, sign: float, t: float, y: list[float]) -> float:
-    return sign * plant.switches(t, y, mode)[j]
-
-
 def locate_event(step: Segment, event: Event) -> float:
     """Return at which part of a step an event comes (regula falsi, Illinois)."""
     h = step.end - step.start
@@ -228,8 +220,6 @@ def apply_event(
         assert sides is not None, "it has one"
         n = event.number
         mode = mode._replace(sides=_put(mode.sides, k, _put(sides, n, 1 - sides[n])))
-    elif event.kind == "switch":
-        mode = mode._replace(signs=_put(mode.signs, k, -mode.signs[k]))
     else:
         y, mode = plant.end_slow_start([k], y, mode)
     if event.kind in {"empty", "full"} and plant.continuous:

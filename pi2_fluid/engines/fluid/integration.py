@@ -365,11 +365,8 @@ class Run:
         """Take a step that ends at an event, which the cubic of the `longest` has placed at `h`.
 
         Where that cubic is poor (a long step, a steep queue) the place is mended by the slope that
-        the event's own function has at the end of the step. What laws compare must be beyond the
-        event then, as they look at numbers alone.
+        the event's own function has at the end of the step.
         """
-        close = self.accuracy.close
-        beyond = close if event.kind == "switch" else 0.0
         for _ in range(_MOST_MENDINGS):
             trial = self._try(h, stretches)
             if h <= 0.0:
@@ -378,12 +375,9 @@ class Run:
             back = self.t + (1.0 - _MENDED) * h
             now = event.value(trial.t, trial.y)
             speed = (now - event.value(back, step.values(back))) / (_MENDED * h)
-            if speed >= 0.0:
+            if speed >= 0.0 or abs(now) <= -speed * self.accuracy.close:
                 break
-            left = beyond - now / speed
-            if abs(left) <= (0.5 * close if beyond else close):
-                break
-            h = min(max(h + left, 0.5 * h), longest)
+            h = min(max(h - now / speed, 0.5 * h), longest)
         return trial
 
     # Images of breakpoints

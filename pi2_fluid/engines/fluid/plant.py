@@ -27,7 +27,6 @@ from pi2_fluid.engines.fluid.sides import (
 )
 from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Basin, Heard, Mode, Read, State, View
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
-from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
 __all__ = ["SLOWEST", "Plant", "is_bounded"]
@@ -41,7 +40,7 @@ _DOUBLING: Final = math.log(2.0)  # slow start doubles the window in one round t
 _NUDGE: Final = 1e-6  # s: how far ahead a clip is felt
 #: s of queue, added to its length to make its error relative
 SLOWEST: Final = 1e-3
-_UNSEEN: Final = Seen(0.0, 0.0, 0.0, 0.0)  # by signals that follow from the state alone
+UNSEEN: Final = Seen(0.0, 0.0, 0.0, 0.0)  # by signals that follow from the state alone
 _AHEAD: Final = 1e-6  # of a round-trip time, over which its own slope is taken
 
 
@@ -75,7 +74,6 @@ class Plant:
             self._slope = self._drift if own.drift is not Aqm.drift else self._hold
         self.continuous = self._slope == self._flow
         self._simple_signals = own.signals is Aqm.signals and self.bands == 1
-        self._switching = False
         queue = compared_queue(self.aqm, flows=self.continuous)
         #: What compares, of each queue's law and of each class's; None: it compares nothing.
         self.compared: tuple[Compared | None, ...] = (queue, *map(compared_rate, self.senders))
@@ -90,12 +88,6 @@ class Plant:
         #: Which classes have a window that moves: all but those of a constant rate.
         self.listens = tuple(sender.constant_rate is None for sender in self.senders)
         self.thinned = tuple(sender.thinned for sender in self.senders)
-
-    def _has_switches(self) -> bool:
-        """Return whether some law has a kink."""
-        return any(type(law).switches is not Aqm.switches for law, _ in self.laws) or any(
-            type(sender).switches is not Sender.switches for sender in self.senders
-        )
 
     def _lay_out(self) -> None:
         self.arrived = self.bands
@@ -139,7 +131,6 @@ class Plant:
             floored=none,
             bound=(EMPTY,) * self.bands,
             held=(0.0,) * (self.state.stop - self.state.start),
-            signs=(),
             signalling=False,
         )
         return y, mode
@@ -270,7 +261,7 @@ class Plant:
         """
         if self._simple_signals:
             rtt = self.base_rtt[i] + y[0] / mode.capacity[0]
-            signals = self._shown(y, _UNSEEN, mode)
+            signals = self._shown(y, UNSEEN, mode)
         else:
             view = self.observe(t, y, mode)
             rtt, (signals,) = view.rtt[i], view.signals
@@ -504,7 +495,7 @@ class Plant:
         if FULL in mode.bound:
             y, mode = self.end_slow_start(self.crossing(0), y, mode)
         mode = mode._replace(held=self.clips(y, mode, self.observe(t, y, mode)))
-        return y, mode._replace(signs=self.signs(t, y, mode))
+        return y, mode
 
     def crossing(self, basin: int) -> Iterable[int]:
         """Return the classes that meet the queues of a basin."""
@@ -539,27 +530,6 @@ class Plant:
             math.copysign(1.0, v) if c != a and c == s else 0.0
             for s, v, a, c in zip(state, slope, ahead, clipped, strict=True)
         )
-
-    def switches(self, t: float, y: Sequence[float], mode: Mode) -> list[float]:
-        """Return every quantity whose sign tells on which side of a kink a law is."""
-        if not self._switching:
-            return []
-        view = self.observe(t, y, mode)
-        (seen,) = view.seen
-        values = [float(v) for v in self.aqm.switches(tuple(y[self.state]), seen)]
-        return values + self._switches_of_classes(y, mode, view)
-
-    def _switches_of_classes(self, y: Sequence[float], mode: Mode, view: View) -> list[float]:
-        values: list[float] = []
-        for i, sender in enumerate(self.senders):
-            if mode.active[i]:
-                p = self.met(view, mode, i)
-                values += [float(v) for v in sender.switches(self.x(y, i), p, view.rtt[i])]
-        return values
-
-    def signs(self, t: float, y: Sequence[float], mode: Mode) -> tuple[float, ...]:
-        """Return the signs of the switches now."""
-        return tuple(math.copysign(1.0, value) for value in self.switches(t, y, mode))
 
 
 def is_bounded(aqm: Aqm) -> bool:

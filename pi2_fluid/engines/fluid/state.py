@@ -45,8 +45,6 @@ class Mode(NamedTuple):
     """Of each queue: EMPTY or FULL while held there, else FREE."""
     held: tuple[float, ...]
     """Of each controller state: the direction (+1, -1) in which a clip stops it, else 0."""
-    signs: tuple[float, ...]
-    """Signs of the laws' switches."""
     sides: tuple[Sides, ...] = ()
     """Answers of the comparisons of each queue's law, and of each class's; none: by the numbers."""
     signalling: bool = True

@@ -6,12 +6,6 @@
 
 #include "laws/aqm.h"
 
-/* How many switches a law may have. */
-static inline int most_switches(const pi2_aqm_law *aqm)
-{
-    return aqm->comparisons > PI2_AQM_SWITCHES ? aqm->comparisons : PI2_AQM_SWITCHES;
-}
-
 /* All states of the law, of which `still` has those that do not move. */
 static inline void controller_state(int states, const double *still, int moving, const int *moves, const double *y,
                                     double *state)

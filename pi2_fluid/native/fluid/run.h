@@ -128,8 +128,7 @@ enum {
     BUFFER_DRAINS,
     CLIP,
     RELEASE,
-    SWITCH,    /* of several links: a law switches */
-    SIDE,      /* of one: a comparison's answer changes */
+    SIDE,      /* a comparison's answer changes */
     SIGNALLED, /* slow start has heard of one signal per flow */
     FLOOR,     /* a window reaches 0, where it is held, */
     LIFT,      /* and leaves it */

@@ -2,25 +2,10 @@
 
 #include <string.h>
 
+#include "fluid/answers.h"
 #include "fluid/modes.h"
 #include "fluid/plant.h"
 #include "fluid/slopes.h"
-#include "laws/operations.h"
-
-static signed char answer(int code, double difference)
-{
-    return code == PI2_TAPE_EQUAL        ? difference == 0.0
-           : code == PI2_TAPE_LESS_EQUAL ? difference <= 0.0
-                                         : difference < 0.0;
-}
-
-/* Two that are the same without staying so are on neither side. */
-static double distance(int code, double difference, int held)
-{
-    if (code == PI2_TAPE_EQUAL)
-        return held ? -fabs(difference) : 1.0;
-    return held ? -difference : difference;
-}
 
 static void queue_differences(pi2_fluid *run, const double *y, const fluid_view *view, double *values)
 {
@@ -46,7 +31,7 @@ int fluid_distances(pi2_fluid *run, int k, double t, const double *y, const flui
         fluid_rate_differences(run, k, t, y, view, distances);
     const int count = queue ? run->aqm->comparisons : c->law->comparisons;
     for (int j = 0; j < count; j++)
-        distances[j] = comparing[j] < 0 ? 1.0 : distance(comparing[j], distances[j], sides[j]);
+        distances[j] = comparing[j] < 0 ? 1.0 : answer_distance(comparing[j], distances[j], sides[j]);
     return count;
 }
 
@@ -63,13 +48,13 @@ int fluid_take_queue_sides(pi2_fluid *run)
     run->by_numbers = before;
     held = (signed char *)(run->mode->of + run->class_count);
     for (int j = 0; j < count; j++)
-        changed |= held[j] != answer(run->aqm->comparing[j], run->distances[j]);
+        changed |= held[j] != answer_of(run->aqm->comparing[j], run->distances[j]);
     if (!changed)
         return 0;
     fluid_change_mode(run)->sided = 1;
     held = (signed char *)(run->mode->of + run->class_count);
     for (int j = 0; j < count; j++)
-        held[j] = answer(run->aqm->comparing[j], run->distances[j]);
+        held[j] = answer_of(run->aqm->comparing[j], run->distances[j]);
     return 1;
 }
 
@@ -84,7 +69,7 @@ void fluid_take_rate_sides(pi2_fluid *run)
             continue;
         fluid_rate_differences(run, i, run->now->t, run->now->y, &run->scratch.view, run->distances);
         for (int j = 0; j < c->law->comparisons; j++)
-            run->sides[c->sides + j] = answer(c->law->comparing[j], run->distances[j]);
+            run->sides[c->sides + j] = answer_of(c->law->comparing[j], run->distances[j]);
     }
     run->by_numbers = 0;
 }

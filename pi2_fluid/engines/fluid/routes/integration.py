@@ -161,9 +161,12 @@ class RoutesRun(Run):
             self._turn([event.place])
         elif event.kind in {"clip", "release"}:
             self._note({Part("signal", self.plant.link_of(event.place)): 1})
-        elif event.kind == "switch":
-            jumps = {Part("signal", link): 1 for link in range(self.plant.bands)}
-            self._note(jumps | {Part("window", i): 1 for i in range(len(self.plant.senders))})
+        elif event.kind == "side" and event.place < self.plant.bands:
+            shown = self.plant.observe(self.t, self.y, self.mode).signals[event.place]
+            jumps_now = shown != self.view.signals[event.place]
+            self._note({Part("signal", event.place): 0 if jumps_now else 1})
+        elif event.kind == "side":
+            self._note({Part("window", event.place - self.plant.bands): 1})
         else:
             self._note({Part("window", event.place): 0})
 

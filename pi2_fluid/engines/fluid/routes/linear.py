@@ -64,7 +64,8 @@ class LinearRoutesPlant(RoutesPlant):
     def __init__(self, scenario: Scenario, update: str, beginning: Beginning | None = None) -> None:
         super().__init__(scenario, update, beginning)
         self.basins = tuple(Basin(slice(k, k + 1), math.inf) for k in range(self.bands))
-        self._switching = False
+        self.compared = (None,) * len(self.compared)
+        self._queues = (None,) * self.bands
         self._stages: dict[Any, _Stage | None] = {}
 
     def initial(self) -> tuple[list[float], Mode]:

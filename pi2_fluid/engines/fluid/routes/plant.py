@@ -24,10 +24,11 @@ from typing import Final, TypeAlias
 
 from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.engines.fluid.history import Segment
-from pi2_fluid.engines.fluid.plant import SLOWEST, Plant, is_bounded
+from pi2_fluid.engines.fluid.plant import SLOWEST, UNSEEN, Plant, held, is_bounded
 from pi2_fluid.engines.fluid.routes.kinks import Kinks, Part
 from pi2_fluid.engines.fluid.routes.layout import lay_out
 from pi2_fluid.engines.fluid.routes.past import Past
+from pi2_fluid.engines.fluid.sides import QueueCompared, compared_queue, compared_rate
 from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Basin, Heard, Mode, Read, View
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.network.routes import on_their_ways
@@ -75,16 +76,19 @@ class RoutesPlant(Plant):
         self.continuous = any(self._flowing)
         #: Whether signals follow from the controller's variable alone.
         self._simple = tuple(type(n.aqm).signals is Aqm.signals for n in self.nodes)
-        self._switching = self._has_switches()
-        self.compared = (None,) * (len(self.laws) + len(self.senders))
-        held = tuple(move is _hold for move in self._moves)
+        self._queues: tuple[QueueCompared | None, ...] = tuple(
+            compared_queue(node.aqm, flows=flows)
+            for node, flows in zip(self.nodes, self._flowing, strict=True)
+        )
+        self.compared = (*self._queues, *map(compared_rate, self.senders))
+        jumping = tuple(move is _hold for move in self._moves)
         #: Streams of which a link drops what it signals.
         self.thinning = tuple(
             s
             for s, stream in enumerate(self.streams)
             if self.thinned[stream.owner] and self.nodes[stream.link].aqm.thins
         )
-        self.kinks = Kinks(self.layout, held, self._simple, self.thinning)
+        self.kinks = Kinks(self.layout, jumping, self._simple, self.thinning)
         #: What arrived of each stream before time 0, and what left.
         self._came = [0.0] * len(self.streams)
         self._went = [0.0] * len(self.streams)
@@ -313,8 +317,9 @@ class RoutesPlant(Plant):
 
     def _signalled(self, link: int, y: Sequence[float], seen: Seen, mode: Mode) -> Signal:
         """Return what packets see of a link."""
-        del mode
-        aqm, where = self.laws[link]
+        (aqm, where), queue = self.laws[link], self._queues[link]
+        if queue is not None:
+            return queue.signals(tuple(y[where]), seen, held(mode, link))
         return aqm.signals(tuple(y[where]), seen)
 
     def _encoded(self, link: int, y: Sequence[float]) -> Signal:
@@ -388,6 +393,8 @@ class RoutesPlant(Plant):
         return time + sum(tau[link] for link in links)
 
     def _signals(self, link: int, t: float, y: Sequence[float], mode: Mode) -> Signal:
+        if self._simple[link] and self._queues[link] is not None:
+            return self._signalled(link, y, UNSEEN, mode)
         if self._simple[link]:
             return self._encoded(link, y)
         return self.observe(t, y, mode).signals[link]
@@ -468,8 +475,11 @@ class RoutesPlant(Plant):
         growth = self.queue_slopes(view.net, mode)
         slopes: list[float] = []
         for link, ((aqm, where), move) in enumerate(zip(self.laws, self._moves, strict=True)):
-            rise = growth[link] / mode.capacity[link]
-            slopes += [float(v) for v in move(aqm, tuple(y[where]), view.seen[link], rise)]
+            rise, queue = growth[link] / mode.capacity[link], self._queues[link]
+            if queue is not None and move is not _hold:
+                slopes += queue.slopes(tuple(y[where]), view.seen[link], rise, held(mode, link))
+            else:
+                slopes += [float(v) for v in move(aqm, tuple(y[where]), view.seen[link], rise)]
         return slopes
 
     # Jumps
@@ -520,11 +530,11 @@ class RoutesPlant(Plant):
             if tuple(bound) == mode.bound:
                 break
             mode = mode._replace(bound=tuple(bound))
-        for link, held in enumerate(mode.bound):
-            if held == FULL:
+        for link, bound_now in enumerate(mode.bound):
+            if bound_now == FULL:
                 y, mode = self.end_slow_start(self.crossing(link), y, mode)
         mode = mode._replace(held=self.clips(y, mode, self.observe(t, y, mode)))
-        return y, mode._replace(signs=self.signs(t, y, mode))
+        return y, mode
 
     def crossing(self, basin: int) -> Iterable[int]:
         """Return the classes that meet a queue."""
@@ -538,16 +548,6 @@ class RoutesPlant(Plant):
                 mine = slice(where.start - first, where.stop - first)
                 found[mine] = [float(v) for v in aqm.saturate(tuple(state[mine]))]
         return found
-
-    def switches(self, t: float, y: Sequence[float], mode: Mode) -> list[float]:
-        """Return every quantity whose sign tells on which side of a kink a law is."""
-        if not self._switching:
-            return []
-        view = self.observe(t, y, mode)
-        values: list[float] = []
-        for (aqm, where), seen in zip(self.laws, view.seen, strict=True):
-            values += [float(v) for v in aqm.switches(tuple(y[where]), seen)]
-        return values + self._switches_of_classes(y, mode, view)
 
 
 def _is_same(before: float, now: float) -> bool:

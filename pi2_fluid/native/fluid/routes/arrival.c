@@ -10,6 +10,7 @@
 #include "fluid/routes/plant.h"
 #include "fluid/routes/readers.h"
 #include "fluid/routes/schedule.h"
+#include "fluid/routes/sides.h"
 #include "fluid/routes/slopes.h"
 #include "fluid/routes/trial.h"
 
@@ -23,6 +24,8 @@ static void keep_before(pi2_routes *run)
     memcpy(run->before.y, run->now->y, (size_t)run->stored * sizeof(double));
     memcpy(run->before.f, run->now->f, (size_t)run->stored * sizeof(double));
     memcpy(run->before.tau, run->now->tau, (size_t)run->node_count * sizeof(double));
+    if (run->nodes_compare)
+        memcpy(run->sides_before, routes_mode_sides(run, run->mode), (size_t)run->node_sides);
 }
 
 static double allowed(const pi2_routes *run)
@@ -30,16 +33,17 @@ static double allowed(const pi2_routes *run)
     return NEGLIGIBLE * (run->tolerance > 0.0 ? run->tolerance : FIXED);
 }
 
-/* The signals of a class as they are with the state y of the controller of one of its nodes. */
-static double signal_with(const pi2_routes *run, int i, int l, const double *state)
+/* The signals of a class as they are with another state, and other answers, of the controller of one of its nodes. */
+static double signal_with(const pi2_routes *run, int i, int l, const double *state, const signed char *sides)
 {
     const routes_class *c = run->classes + i;
     double together = 0.0;
+    pi2_seen seen;
+    routes_seen(run, l, run->now->y, run->mode, &seen);
     for (int v = c->from; v < c->end; v++) {
         const int at = run->visits[v].node;
         const routes_node *node = run->nodes + at;
-        const int changed = at == l && !node->aqm->queue_signals;
-        const pi2_signal signals = changed ? node->aqm->signals(node->law, state, NULL, NULL)
+        const pi2_signal signals = at == l ? node->aqm->signals(node->law, state, &seen, sides)
                                            : routes_signals(run, at, run->now->y, run->mode);
         together = routes_combine(run, together, routes_signal_of(c, signals));
     }
@@ -52,9 +56,13 @@ static int order_of_signals(const pi2_routes *run, int i, int l)
     const routes_node *node = run->nodes + l;
     const routes_class *c = run->classes + i;
     const double rtt = run->now->rtt[i], h = run->step < rtt ? run->step : rtt;
+    const int comparisons = node->aqm->comparisons;
+    const signed char *sides = comparisons ? routes_sides(run, run->mode, l) : NULL;
+    const signed char *sides_before = comparisons ? run->sides_before + node->sides : NULL;
+    const int turned = comparisons && memcmp(sides, sides_before, (size_t)comparisons) != 0;
     double old[PI2_AQM_STATES], new[PI2_AQM_STATES], before[PI2_SENDER_STATES], after[PI2_SENDER_STATES], p, q;
     for (int order = 0; order < 2; order++) {
-        int moved = 0;
+        int moved = turned;
         routes_state(node, order ? run->now->y : run->before.y, old);
         routes_state(node, run->now->y, new);
         for (int j = 0; order && j < node->moving; j++) {
@@ -69,8 +77,8 @@ static int order_of_signals(const pi2_routes *run, int i, int l)
             node->aqm->saturate(node->law, old);
             node->aqm->saturate(node->law, new);
         }
-        p = signal_with(run, i, l, old);
-        q = signal_with(run, i, l, new);
+        p = signal_with(run, i, l, old, sides_before);
+        q = signal_with(run, i, l, new, sides);
         routes_slopes_at_rest(run, i, run->now, p, before);
         routes_slopes_at_rest(run, i, run->now, q, after);
         if (c->answers && fabs(routes_rate(c, run->now->y + c->x, p, rtt) - routes_rate(c, run->now->y + c->x, q, rtt))
@@ -80,7 +88,7 @@ static int order_of_signals(const pi2_routes *run, int i, int l)
             if (fabs(after[j] - before[j]) * h > allowed(run) * (fabs(run->now->y[c->x + j]) + RELATIVE))
                 return order;
     }
-    return NEVER;
+    return turned && node->aqm->queue_signals ? 1 : NEVER; /* what is seen moves as well */
 }
 
 static int order_of_window(const pi2_routes *run, int i)
@@ -201,7 +209,7 @@ static int take_ticks(pi2_routes *run)
             if (!ticks)
                 routes_look(run, run->now);
             update(run, l);
-            ticks |= run->nodes[l].aqm->drift || run->nodes[l].thins || run->switching ? 3 : 1;
+            ticks |= run->nodes[l].aqm->drift || run->nodes[l].thins ? 3 : 1;
         }
     return ticks;
 }
@@ -260,6 +268,7 @@ static void release_bounds(pi2_routes *run)
 void routes_arrive(pi2_routes *run, const routes_event *event, int images)
 {
     int stale = event || images;
+    run->by_numbers = images || (event && event->kind != SIDE) || run->now->t + SAME >= run->next;
     routes_foresee(run);
     keep_before(run);
     if (images)
@@ -271,11 +280,17 @@ void routes_arrive(pi2_routes *run, const routes_event *event, int images)
     if (event && (event->kind == QUEUE_EMPTIES || event->kind == BUFFER_FILLS))
         routes_hold_clips(run, event->index);
     stale |= routes_happen(run, event && event->kind == SIGNALLED);
+    if (run->by_numbers)
+        stale |= routes_take_sides(run);
     if (stale) {
         routes_choose(run);
         routes_stretches(run);
+        if (run->by_numbers)
+            routes_take_rate_sides(run);
+        run->by_numbers = 0;
         routes_slopes(run, run->now, WITH_THEIR_SLOPES);
     }
+    run->by_numbers = 0;
     mark_jumps(run);
     if (stale) {
         routes_seek_now(run);

@@ -3,6 +3,7 @@
 #include "fluid/bracket.h"
 #include "fluid/routes/modes.h"
 #include "fluid/routes/plant.h"
+#include "fluid/routes/sides.h"
 #include "fluid/routes/slopes.h"
 #include "fluid/step.h"
 
@@ -28,10 +29,10 @@ static double value(pi2_routes *run, const routes_event *event, routes_point *at
     case LIFT:
         routes_delays(run, at);
         return -routes_window_slope(run, k, at);
-    case SWITCH:
+    case SIDE:
         routes_delays(run, at);
-        routes_switches(run, at, run->switches);
-        return event->side * run->switches[k];
+        routes_distances(run, k, at);
+        return run->distances[event->state];
     default:
         break;
     }
@@ -99,18 +100,35 @@ static void add_floors(pi2_routes *run, int *n)
     }
 }
 
+static void add_sides(pi2_routes *run, int *n)
+{
+    for (int k = 0; k < run->node_count + run->class_count; k++) {
+        const int count = routes_distances(run, k, run->trial);
+        double *beyond = run->distances + run->most_compared;
+        int crossed = 0;
+        for (int j = 0; j < count; j++) {
+            beyond[j] = run->distances[j];
+            crossed |= beyond[j] < 0.0;
+        }
+        if (!crossed)
+            continue;
+        routes_distances(run, k, run->now); /* what stands still a rounding error beyond has not crossed */
+        for (int j = 0; j < count; j++)
+            if (beyond[j] < 0.0 && beyond[j] < run->distances[j])
+                add(run, n, SIDE, k, j, 0.0, 1.0);
+    }
+}
+
 int routes_crossed(pi2_routes *run)
 {
-    int n = 0, signs;
+    int n = 0;
     for (int l = 0; l < run->node_count; l++) {
         add_bounds(run, l, &n);
         add_clips(run, l, &n);
     }
     add_floors(run, &n);
-    signs = routes_switches(run, run->trial, run->switches);
-    for (int j = 0; j < signs; j++)
-        if (run->signs[j] * run->switches[j] < 0.0)
-            add(run, &n, SWITCH, j, 0, 0.0, run->signs[j]);
+    if (run->nodes_compare || run->rates_compare)
+        add_sides(run, &n);
     return n;
 }
 
@@ -171,8 +189,8 @@ void routes_apply_event(pi2_routes *run, const routes_event *event)
     case RELEASE:
         run->nodes[k].held[event->state] = 0.0;
         break;
-    case SWITCH:
-        run->signs[k] = -run->signs[k];
+    case SIDE:
+        routes_turn_side(run, k, event->state);
         break;
     case FLOOR:
         y[run->classes[k].x] = 0.0;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fluid/controller.h"
 #include "fluid/pool.h"
 
 static int count_visits(const pi2_routes_problem *problem)
@@ -42,16 +41,33 @@ static void take_parts(pool *p, pi2_routes *run)
     run->nodes[0].offered = places + 2 * visits;
 }
 
-/* What depends on how many components and switches there are. */
+/* Where the answers of comparisons lie. */
+static void place_sides(pi2_routes *run)
+{
+    int of_nodes = 0, of_classes = 0;
+    for (int l = 0; l < run->node_count; l++) {
+        run->nodes[l].sides = of_nodes;
+        of_nodes += run->nodes[l].aqm->comparisons;
+    }
+    for (int i = 0; i < run->class_count; i++) {
+        run->classes[i].sides = of_classes;
+        of_classes += run->classes[i].law->comparisons;
+    }
+    run->node_sides = of_nodes;
+    run->nodes_compare = of_nodes > 0;
+    run->rates_compare = of_classes > 0;
+}
+
+/* What depends on how many components and comparisons there are. */
 static void take_numbers(pool *p, pi2_routes *run, int changes)
 {
     const size_t nodes = (size_t)run->node_count, classes = (size_t)run->class_count, size = (size_t)run->size;
-    size_t signs = 0;
+    size_t of_nodes = 0, of_classes = 0;
     double **const of_size[] = {&run->weights, &run->k2, &run->k3, &run->k4, &run->middle, &run->then};
     for (int l = 0; l < run->node_count; l++)
-        signs += (size_t)most_switches(run->nodes[l].aqm);
+        of_nodes += (size_t)run->nodes[l].aqm->comparisons;
     for (int i = 0; i < run->class_count; i++)
-        signs += (size_t)run->classes[i].law->switches;
+        of_classes += (size_t)run->classes[i].law->comparisons;
     for (size_t i = 0; i < sizeof of_size / sizeof *of_size; i++)
         *of_size[i] = take(p, size, sizeof(double));
     run->foreseen = take(p, 4 * size, sizeof(double));
@@ -59,10 +75,12 @@ static void take_numbers(pool *p, pi2_routes *run, int changes)
     run->fills = take(p, size, sizeof(int));
     run->heard = take(p, classes, sizeof(double));
     run->agenda.items = take(p, (size_t)changes * (1 + classes) + 3 * classes, sizeof *run->agenda.items);
-    run->signs = take(p, signs, sizeof(double));
-    run->switches = take(p, signs, sizeof(double));
+    run->sides = take(p, of_classes, 1);
+    run->sides_before = take(p, of_nodes, 1);
+    run->distances = take(p, 2 * (of_nodes + of_classes), sizeof(double));
+    run->most_compared = (int)(of_nodes + of_classes);
     run->seen = take(p, nodes, sizeof *run->seen);
-    run->events = take(p, (4 + PI2_AQM_STATES) * nodes + signs + 2 * classes, sizeof *run->events);
+    run->events = take(p, (4 + PI2_AQM_STATES) * nodes + of_nodes + of_classes + 3 * classes, sizeof *run->events);
     for (int r = 0; r < run->reader_count; r++)
         run->readers[r].reads = take(p, size, sizeof(int));
     run->now = run->ends;
@@ -90,7 +108,6 @@ static void copy_nodes(pi2_routes *run, const pi2_routes_problem *problem)
             if (!(from->aqm->still & (1u << j)))
                 node->moves[node->moving++] = j;
         node->by_pi = node->continuous && node->moving == 1 && from->aqm->flow == pi2_pi_flow;
-        run->switching |= from->aqm->switch_values != NULL;
     }
 }
 
@@ -117,7 +134,6 @@ static void copy_class(pi2_routes *run, const pi2_routes_problem *problem, int i
         if (count > c->most) /* not if it is NaN */
             c->most = count;
     }
-    run->switching |= from->law->switch_values != NULL;
 }
 
 static void copy_classes(pi2_routes *run, const pi2_routes_problem *problem)
@@ -297,14 +313,16 @@ static void list_reads(pi2_routes *run)
         }
     }
     for (int i = 0; i < run->class_count; i++)
-        read(run, run->classes[i].reader, run->classes[i].x);
+        for (int j = 0; j < run->classes[i].states; j++)
+            if (j == 0 || run->classes[i].law->recalls & (1u << j))
+                read(run, run->classes[i].reader, run->classes[i].x + j);
 }
 
 int routes_lay_out(pi2_routes *run, const pi2_routes_problem *problem)
 {
     pool parts = {NULL, 0}, p = {NULL, 0};
-    const size_t mode = sizeof(routes_mode) + (size_t)problem->node_count * sizeof(routes_link)
-                        + (size_t)problem->class_count * sizeof(fluid_share);
+    size_t mode = sizeof(routes_mode) + (size_t)problem->node_count * sizeof(routes_link)
+                  + (size_t)problem->class_count * sizeof(fluid_share);
     run->node_count = problem->node_count;
     run->class_count = problem->class_count;
     run->visit_count = count_visits(problem);
@@ -316,6 +334,8 @@ int routes_lay_out(pi2_routes *run, const pi2_routes_problem *problem)
     take_parts(&parts, run);
     copy_nodes(run, problem);
     copy_classes(run, problem);
+    place_sides(run);
+    mode += (size_t)run->node_sides;
     place_components(run, problem);
     list_visits(run);
     make_readers(run, problem);

@@ -51,7 +51,6 @@ static int bound_of(const pi2_routes *run, int l)
 
 void routes_hold_bounds(pi2_routes *run)
 {
-    int signs;
     for (int round = 0; round <= run->node_count; round++) { /* what one lets through decides about the next */
         int changed = 0;
         routes_look(run, run->now);
@@ -69,9 +68,6 @@ void routes_hold_bounds(pi2_routes *run)
             routes_end_slow_starts(run, l);
         routes_hold_clips(run, l);
     }
-    signs = routes_switches(run, run->now, run->signs);
-    for (int j = 0; j < signs; j++)
-        run->signs[j] = copysign(1.0, run->signs[j]);
 }
 
 void routes_jump(pi2_routes *run, int l, double by, const pi2_seen *before)

@@ -56,7 +56,7 @@ pi2_signal routes_signals(const pi2_routes *run, int l, const double *y, const r
     routes_state(node, y, state);
     if (node->aqm->queue_signals)
         routes_seen(run, l, y, mode, &seen);
-    return node->aqm->signals(node->law, state, &seen, NULL);
+    return node->aqm->signals(node->law, state, &seen, routes_sides(run, mode, l));
 }
 
 double routes_kept(const routes_node *node, const double *y)
@@ -70,6 +70,7 @@ void routes_controller_slope(const pi2_routes *run, int l, const double *y, doub
 {
     const routes_node *node = run->nodes + l;
     const routes_link *link = run->mode->links + l;
+    const signed char *sides = routes_sides(run, run->mode, l);
     double state[PI2_AQM_STATES], all[PI2_AQM_STATES];
     pi2_seen seen;
     if (node->by_pi) {
@@ -85,40 +86,9 @@ void routes_controller_slope(const pi2_routes *run, int l, const double *y, doub
     routes_state(node, y, state);
     see(run, l, y, run->mode, net + link->capacity, &seen);
     if (node->continuous)
-        node->aqm->flow(node->law, state, &seen, routes_queue_slope(link, net) / link->capacity, NULL, all);
+        node->aqm->flow(node->law, state, &seen, routes_queue_slope(link, net) / link->capacity, sides, all);
     else
-        node->aqm->drift(node->law, state, &seen, NULL, all);
+        node->aqm->drift(node->law, state, &seen, sides, all);
     for (int j = 0; j < node->moving; j++)
         slope[j] = all[node->moves[j]];
-}
-
-int routes_switches(const pi2_routes *run, const routes_point *at, double *values)
-{
-    const fluid_share *shares = routes_shares(run, run->mode);
-    int n = 0;
-    if (!run->switching)
-        return 0;
-    for (int l = 0; l < run->node_count; l++) {
-        const routes_node *node = run->nodes + l;
-        double state[PI2_AQM_STATES];
-        pi2_seen seen;
-        if (!node->aqm->switch_values)
-            continue;
-        routes_state(node, at->y, state);
-        routes_seen(run, l, at->y, run->mode, &seen);
-        n += node->aqm->switch_values(node->law, state, &seen, values + n);
-    }
-    for (int i = 0; i < run->class_count; i++) {
-        const routes_class *c = run->classes + i;
-        double p = 0.0;
-        if (!shares[i].active || !c->law->switch_values)
-            continue;
-        for (int v = c->from; v < c->end; v++) {
-            const int l = run->visits[v].node;
-            p = routes_combine(run, p, routes_signal_of(c, routes_signals(run, l, at->y, run->mode)));
-        }
-        c->law->switch_values(c->parameters, at->y + c->x, p, at->rtt[i], values + n);
-        n += c->law->switches;
-    }
-    return n;
 }

@@ -60,5 +60,3 @@ static inline double routes_queue_slope(const routes_link *link, double net)
 }
 /* d(moving states)/dt before clipping. */
 void routes_controller_slope(const pi2_routes *run, int l, const double *y, double net, double *slope);
-/* Every quantity whose sign tells on which side of a kink a law is; returns how many. */
-int routes_switches(const pi2_routes *run, const routes_point *at, double *values);

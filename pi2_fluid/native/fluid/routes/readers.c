@@ -51,7 +51,9 @@ void routes_follow(pi2_routes *run)
 
 void routes_mark(pi2_routes *run, routes_reader *reader, int order)
 {
-    if (!reader_mark(&reader->reader, &run->past, run->now->t, order, run->close))
+    /* Images are found within `close` on either side, and a growing queue brings them nearer to one another. */
+    static const double APART = 4.0;
+    if (!reader_mark(&reader->reader, &run->past, run->now->t, order, APART * run->close))
         run->status = PI2_FLUID_NO_MEMORY;
     if (!reader->used) /* it begins anew when it is used again */
         reader->reader.place = reader->reader.count - 1;

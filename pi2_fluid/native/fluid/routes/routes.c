@@ -12,6 +12,7 @@
 #include "fluid/routes/report.h"
 #include "fluid/routes/run.h"
 #include "fluid/routes/schedule.h"
+#include "fluid/routes/sides.h"
 #include "fluid/routes/slopes.h"
 #include "fluid/routes/steps.h"
 #include "fluid/routes/trial.h"
@@ -187,6 +188,7 @@ static void rest(pi2_routes *run)
 /* What happens at time 0. */
 static void start(pi2_routes *run, const pi2_routes_problem *problem)
 {
+    run->by_numbers = 1;
     for (int r = 0; r < run->reader_count; r++)
         if (!reader_mark(&run->readers[r].reader, &run->past, BEGINNING, 0, 0.0))
             run->status = PI2_FLUID_NO_MEMORY;
@@ -210,6 +212,9 @@ static void start(pi2_routes *run, const pi2_routes_problem *problem)
     routes_choose(run);
     routes_seek(run, run->now);
     routes_stretches(run);
+    routes_take_sides(run);
+    routes_take_rate_sides(run);
+    run->by_numbers = 0;
     routes_slopes(run, run->now, WITH_THEIR_SLOPES);
     routes_foresee(run);
 }

@@ -37,6 +37,7 @@ typedef struct {
     double state[PI2_AQM_STATES]; /* those that do not move */
     double held[PI2_AQM_STATES];
     int queue, entered, controller; /* where they lie in the state */
+    int sides;                      /* and the answers of its comparisons among those of the mode; see sides.h */
     int entry;                      /* reader, -1: nobody needs it */
     int hands_on;                   /* whether what leaves is at another node at once */
     int visit_count;
@@ -67,6 +68,7 @@ typedef struct {
     int answers;       /* its rate hears signals at once */
     int hands_on;      /* what it sends is at a node at once */
     int x, states, expected, sent;
+    int sides;         /* where the answers of its comparisons lie */
     int reader;
     int from, end;     /* its visits */
     int *nodes;
@@ -78,9 +80,10 @@ typedef struct {
     signed char bound;
 } routes_link;
 
-/* The discrete state; fluid_share of each class follows after the links. */
+/* The discrete state; fluid_share of each class follows after the links, then the answers of the nodes' comparisons. */
 typedef struct routes_mode {
     double signalling; /* 0 before time 0 */
+    int sided;         /* whether comparisons hold their answers: see sides.h */
     routes_link links[];
 } routes_mode;
 
@@ -92,13 +95,13 @@ typedef struct {
 } routes_point;
 
 typedef struct {
-    int kind, index;    /* as fluid_event; of which node, class or switch */
-    int state;          /* of a controller */
+    int kind, index;    /* as fluid_event; of which node or class, of a SIDE nodes first */
+    int state;          /* of a controller; number of a comparison */
     double bound, side;
 } routes_event;
 
 typedef struct pi2_routes {
-    int node_count, class_count, visit_count, sum, switching, answering;
+    int node_count, class_count, visit_count, sum, answering;
     routes_node *nodes;
     routes_class *classes;
     routes_visit *visits;
@@ -122,7 +125,13 @@ typedef struct pi2_routes {
 
     fluid_past past;
     routes_mode *mode;
-    double *signs, *switches;
+    int nodes_compare, rates_compare; /* whether laws of queues, of senders, compare something; */
+    int node_sides;                   /* how often those of queues do; */
+    signed char *sides;               /* answers of the senders' comparisons, */
+    signed char *sides_before;        /* those of the nodes before an event; see sides.h */
+    int by_numbers;                   /* 1: those of the present are not held just now */
+    double *distances;                /* room for those of one law, twice; */
+    int most_compared;                /* the second begins there */
     pi2_seen *seen;  /* of each node, before something jumps */
     unsigned char *floored;
     routes_point ends[2], *now, *trial, scratch, before;
@@ -142,6 +151,24 @@ typedef struct pi2_routes {
 static inline fluid_share *routes_shares(const pi2_routes *run, const routes_mode *mode)
 {
     return (fluid_share *)(void *)(mode->links + run->node_count);
+}
+
+/* The answers of all nodes' comparisons that a mode holds. */
+static inline signed char *routes_mode_sides(const pi2_routes *run, const routes_mode *mode)
+{
+    return (signed char *)(routes_shares(run, mode) + run->class_count);
+}
+
+/* A node's in a mode; NULL: what is compared decides, as before time 0 and while an event is made. */
+static inline const signed char *routes_sides(const pi2_routes *run, const routes_mode *mode, int l)
+{
+    return mode->sided && !(run->by_numbers && mode == run->mode) ? routes_mode_sides(run, mode) + run->nodes[l].sides
+                                                                  : NULL;
+}
+
+static inline const signed char *routes_rate_sides(const pi2_routes *run, const routes_class *c)
+{
+    return run->by_numbers || !c->law->comparisons ? NULL : run->sides + c->sides;
 }
 
 static inline const routes_mode *routes_mode_then(const pi2_routes *run, const routes_reader *reader)

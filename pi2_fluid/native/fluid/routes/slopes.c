@@ -60,7 +60,15 @@ static double signal_then(const pi2_routes *run, const routes_class *c, const ro
     for (int j = 0; j < node->moving; j++)
         state[node->moves[j]] = routes_then(run, r, node->controller + j)
                                 + later * routes_slope_then(run, r, node->controller + j);
-    return routes_signal_of(c, node->aqm->signals(node->law, state, NULL, NULL));
+    return routes_signal_of(c, node->aqm->signals(node->law, state, NULL, routes_sides(run, r->mode, visit->node)));
+}
+
+/* The same of a node whose signals follow from its controller in a known way. */
+static inline double encoded(const pi2_routes *run, const routes_visit *v, const routes_reader *r)
+{
+    const double u = routes_then(run, r, v->controller);
+    const signed char *sides = v->encoder == COUPLED ? routes_sides(run, r->mode, v->node) : NULL;
+    return fluid_encode_on(sides ? sides[0] : fluid_is_within(v->coupling, u), v->encoder, v->coupling, u, v->scalable);
 }
 
 /* The probability of a signal, of all nodes of its route, that a class hears: now, or later by `after` (s) if all goes on
@@ -77,7 +85,7 @@ static inline double hear(const pi2_routes *run, int i, double after, const doub
         if (r->mode->signalling == 0.0)
             continue;
         if (after == 0.0 && v->encoder != OTHER_ENCODER)
-            p = fluid_encode(v->encoder, v->coupling, routes_then(run, r, v->controller), v->scalable);
+            p = encoded(run, v, r);
         else
             p = signal_then(run, c, v, after != 0.0 ? after * speed(run, r, slopes) : 0.0);
         together = routes_combine(run, together, p);
@@ -212,26 +220,48 @@ void routes_look(pi2_routes *run, routes_point *at)
     look(run, at, 1);
 }
 
+/* What class i hears: the state, probability of a signal and round-trip time of then, of which the past has been read. */
+typedef struct {
+    double x[PI2_SENDER_STATES], p, rtt;
+} heard_then;
+
+static inline void hear_all(const pi2_routes *run, int i, heard_then *then)
+{
+    const routes_class *c = run->classes + i;
+    const routes_reader *r = run->readers + c->reader;
+    then->x[0] = routes_then(run, r, c->x);
+    if (c->kind == OTHER_LAW)
+        for (int j = 1; j < c->states; j++)
+            if (c->law->recalls & (1u << j))
+                then->x[j] = routes_then(run, r, c->x + j);
+    then->rtt = c->base_rtt;
+    for (int k = 0; k < c->end - c->from; k++) /* queues come first */
+        then->rtt += routes_then(run, r, c->nodes[k]) * r->mode->links[c->nodes[k]].per_packet;
+    then->p = hear(run, i, 0.0, NULL);
+}
+
 /* dx/dt of class i by its law, of which the past has been read; *heard: signals of a flow per second. */
 static inline void law_slopes(const pi2_routes *run, int i, const routes_point *at, double *slopes, double *heard)
 {
     const routes_class *c = run->classes + i;
-    const routes_reader *r = run->readers + c->reader;
     const double *x = at->y + c->x;
-    double back = c->base_rtt, p, x_delayed[PI2_SENDER_STATES];
-    x_delayed[0] = routes_then(run, r, c->x);
-    for (int k = 0; k < c->end - c->from; k++)
-        back += routes_then(run, r, c->nodes[k]) * r->mode->links[c->nodes[k]].per_packet; /* queues come first */
-    p = hear(run, i, 0.0, NULL);
-    *heard = x_delayed[0] / back * p;
+    heard_then then;
+    hear_all(run, i, &then);
+    *heard = then.x[0] / then.rtt * then.p;
     if (c->kind != OTHER_LAW)
         slopes[0] = fluid_window_rate(c->kind, c->parameters, x[0], *heard, at->per_rtt[i]);
-    else {
-        for (int j = 1; j < c->states; j++)
-            if (c->law->recalls & (1u << j))
-                x_delayed[j] = routes_then(run, r, c->x + j);
-        c->law->rate(c->parameters, x, x_delayed, p, at->rtt[i], back, NULL, slopes);
-    }
+    else
+        c->law->rate(c->parameters, x, then.x, then.p, at->rtt[i], then.rtt, routes_rate_sides(run, c), slopes);
+}
+
+void routes_rate_differences(pi2_routes *run, int i, const routes_point *at, double *values)
+{
+    const routes_class *c = run->classes + i;
+    heard_then then;
+    go_back_for(run, i, at);
+    hear_all(run, i, &then);
+    c->law->differences(c->parameters, at->y + c->x, then.x, then.p, at->rtt[i], then.rtt, routes_rate_sides(run, c),
+                        values);
 }
 
 double routes_window_slope(pi2_routes *run, int i, routes_point *at)
