@@ -17,6 +17,7 @@
 #include "binding/arguments.h"
 #include "binding/lanes.h"
 #include "lanes/lanes.h"
+#include "lanes/prepare.h"
 #include "laws/operations.h"
 #include "margins/margins.h"
 

@@ -13,12 +13,6 @@
 extern "C" {
 #endif
 
-/* How many registers an operation of a tape reads. */
-int pi2_lanes_operands(int code);
-
-/* Lays out what the tapes of a problem work with; comes first. */
-void pi2_lanes_prepare(pi2_lanes_problem *problem);
-
 /* Doubles of memory that pi2_lanes needs to keep `depth` nodes, a power of two. */
 size_t pi2_lanes_work(const pi2_lanes_problem *problem, size_t depth);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lanes/lanes.h"
+#include "lanes/prepare.h"
 #include "laws/operations.h"
 #include "margins/margins.h"
 #include "tests/chance.h"
