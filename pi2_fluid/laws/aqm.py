@@ -218,6 +218,10 @@ class Aqm(Stated, Record, ABC):
         """
         return np.empty(0)
 
+    def pushed(self) -> Aqm:
+        """Return the law that compiled engines run, to which they add the `pushes`: itself."""
+        return self
+
     def saturate(self, state: tuple[Number, ...]) -> tuple[Number, ...]:
         """Return the state as clipped by the queue after an update (unchanged by default)."""
         return state

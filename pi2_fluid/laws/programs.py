@@ -60,6 +60,7 @@ def queue_program(aqm: Aqm, *, continuous: bool) -> _core.AqmLaw:
     UnsupportedError
         If it has no equations, or no flow.
     """
+    aqm = aqm.pushed()
     flows = aqm.bands == 1 and (continuous or aqm.update_interval is None)
     moves = "flow and signals" if flows else "drift and signals"
     if declares(aqm, "kernel") is not None:

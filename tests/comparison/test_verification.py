@@ -431,7 +431,11 @@ def test_schema_and_progress():
             "2.83 segments at most",
         ),
         ((region_of(high=0.015), DESIGN, pf.Packets()), pf.DomainError, "leaves no path"),
-        ((region_of((pf.Dctcp(),)), DESIGN, pf.Fluid()), pf.UnsupportedError, "no closed form"),
+        (
+            (region_of((pf.Dctcp(),)), DESIGN, pf.Fluid()),
+            pf.UnsupportedError,
+            "for Classic senders",
+        ),
         ((region_of((pf.Scalable(),)), DESIGN, pf.Fluid()), pf.UnsupportedError, "coupled"),
         ((region_of(), DESIGN, pf.Fluid(sample="1ms")), pf.QuantityError, "rows of its own"),
         ((region_of(), DESIGN, pf.Packets(bin="1ms")), pf.QuantityError, "rows of its own"),

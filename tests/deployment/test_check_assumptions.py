@@ -421,5 +421,5 @@ def test_the_path_instead_of_the_loop(quick):
 def test_extremes_are_said_in_words(capsys, quick):
     _, out, _ = call(capsys, LINUX, "--rtt", "300ms")
     assert "none: no smaller gain alone would make it stable" in out
-    assert "(queue included). No smaller gain alone" in " ".join(out.split())
+    assert "(queue included): the delay oscillates. No smaller gain alone" in " ".join(out.split())
     assert "inf" not in out

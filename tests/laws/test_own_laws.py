@@ -77,10 +77,10 @@ def scenario(sender, aqm=None, count=10, initial_window=8):
 
 @pytest.mark.slow
 def test_a_declared_kink_is_an_event():
-    """With steps that end on the kink the error falls as the fourth power, without as the second.
+    """With steps that end on the kink the error falls as the fourth power.
 
     The error of a trajectory whose window crosses the kink, between steps of 4 and 2 ms, against
-    one of 1 ms with the kink declared. The compiled engine finds it by itself.
+    one of 1 ms with the kink declared. Both engines find it by themselves.
     """
 
     def windows(sender, step, engine="auto"):
@@ -92,28 +92,26 @@ def test_a_declared_kink_is_an_event():
     assert true.min() < 11 < true.max()
     coarse, fine = (abs(windows(DeclaredKink(), step) - true).max() for step in ("4ms", "2ms"))
     assert coarse / fine > 12
-    assert abs(windows(Kink(), "2ms") - true).max() < 1.01 * fine
-    assert abs(windows(Kink(), "2ms", "python") - true).max() > 500 * fine
+    for engine in ("c", "python"):
+        assert abs(windows(Kink(), "2ms", engine) - true).max() < 1.01 * fine
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sender", "says"),
     [
-        (Undeclared(), r"Undeclared\.rate has a kink or a jump .* declare it in switches\(\)"),
+        (Undeclared(), r"stays where Undeclared\.rate jumps .* make the law continuous there"),
         (Declared(), r"stays where Declared\.rate jumps .* make the law continuous there"),
     ],
     ids=["undeclared", "declared"],
 )
 def test_steps_that_vanish_are_given_up_with_one_sentence(sender, says):
     """The window rests on the jump: below it grows, above it falls, and no step leads on."""
-    with pytest.raises(pf.SolverError, match=rf"{says}") as raised:
-        pf.fluid.simulate(scenario(sender), engine="python")
-    assert "at W = 10, p = 0.0" in str(raised.value)
-    assert ", t = " in str(raised.value)
-    assert pf.fluid.simulate(scenario(sender), step="10ms").window[-1] == pytest.approx(
-        10, rel=0.02
-    )
+    for how in ({"engine": "python"}, {"step": "10ms"}):
+        with pytest.raises(pf.SolverError, match=rf"{says}") as raised:
+            pf.fluid.simulate(scenario(sender), **how)
+        assert "at W = 10, p = 0.0" in str(raised.value)
+        assert ", t = " in str(raised.value)
 
 
 @pytest.mark.parametrize(

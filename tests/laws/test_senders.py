@@ -233,10 +233,9 @@ class TestGrowthPerAck:
     def test_batch(self):
         flows = [pf.Flows(pf.Reno(growth="per_ack"), 10, "80ms")]
         scenario = pf.Scenario(60.0, pf.Link("10Mbit/s"), pf.Pi2(), flows)
-        with pytest.raises(pf.UnsupportedError, match="Reno with growth per acknowledgement"):
-            pf.fluid.batch(scenario, {"flows.0.count": [10]}, engine="c")
-        runs = pf.fluid.batch(scenario, {"flows.0.count": [10]}, after="40s")
-        assert float(runs.window_mean.item()) == pytest.approx(25e6 / 3 / 1e6, rel=1e-3)
+        for engine in ("c", "jax"):
+            runs = pf.fluid.batch(scenario, {"flows.0.count": [10]}, after="40s", engine=engine)
+            assert float(runs.window_mean.item()) == pytest.approx(25e6 / 3 / 1e6, rel=1e-3)
 
     def test_map(self):
         """At p' = 1 the window is 1 segment, sqrt(increase/decrease)."""

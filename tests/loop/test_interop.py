@@ -404,7 +404,7 @@ def test_derivatives_are_refused_with_the_way_there(jax):
         return pf.fluid.simulate(scenario)
 
     with jax.enable_x64(True):
-        with pytest.raises(pf.UnsupportedError, match=r"pf\.loop\.margins_of"):
+        with pytest.raises(pf.UnsupportedError, match=r"pf\.loop\.traced_margins"):
             jax.grad(margin)(0.3)
         with pytest.raises(pf.UnsupportedError, match=r"pf\.fluid\.gradient"):
             jax.grad(end)(0.3)

@@ -101,6 +101,8 @@ def test_a_signal_leaves_what_is_done(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_waits_until_a_store_is_done() -> None:
+    # Who runs in the background may have been told to ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     usual, done = signal.getsignal(signal.SIGINT), []
 
     def work() -> None:
@@ -116,6 +118,7 @@ def test_ctrl_c_waits_until_a_store_is_done() -> None:
     other.start()
     other.join()
     assert done == ["whole", "elsewhere"]
+    signal.signal(signal.SIGINT, before)
 
 
 def work_elsewhere(done: list[str]) -> None:

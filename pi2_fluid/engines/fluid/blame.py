@@ -189,7 +189,7 @@ def blame_kink(plant: Plant, step: Segment, view: View) -> SolverError:
     )
     return SolverError(
         f"{stays}{where}, t = {step.end:.6g} s, so that steps vanish"
-        f" ({step.end - step.start:.2g} s): {remedy}, or give a step or a larger tolerance."
+        f" ({step.end - step.start:.2g} s): {remedy}."
     )
 
 

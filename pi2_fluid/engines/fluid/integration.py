@@ -172,6 +172,8 @@ class Run:
         self.taken += 1
         self.stalled = 0 if self.t > before else self.stalled + 1
         self._require_progress()
+        if self.stalled > _MOST_TRIALS and event is not None and event.kind == "side":
+            raise blame_kink(self.plant, self.history.segments[-1], self.view)
         if self.taken > self.accuracy.most_steps or self.stalled > _MOST_TRIALS:
             raise SolverError(self.accuracy.explain_end(self.taken, self.t))
         if self._arrive(event, images, slopes):

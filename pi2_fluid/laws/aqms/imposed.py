@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
@@ -134,6 +135,13 @@ class Imposed(Aqm):
         else:
             values = np.array([self._given(t) for t in times.tolist()])
         return np.diff(values, prepend=0.0)
+
+    def pushed(self) -> Aqm:
+        """Return its queue, with a controller that is the slow integral alone."""
+        queue = copy(self.queue)
+        for name, value in self._integral.items():  # beta = 0 is none that a queue could be given
+            object.__setattr__(queue, name, value)
+        return queue
 
     # The law
 

@@ -92,7 +92,7 @@ def test_arguments_that_are_refused(options, said) -> None:
         ({"flows": reno(initial_window=0.5)}, "initial_window = 0.5"),
         ({"flows": reno(base_rtt="1000000000s")}, "base_rtt = 1e+09"),
         ({"flows": pf.Flows(pf.Cbr(rate=1e15))}, "rate = 1e+15"),
-        ({"flows": pf.Flows(pf.Cbr(rate=1e-9))}, "rate = 1e-09"),
+        ({"flows": pf.Flows(pf.Cbr(rate="1e-9bit/s"))}, "rate = 1e-09"),
         ({"link": pf.Link(1e15)}, "Link capacity = 1e+15"),
         ({"link": pf.Link(1e-9)}, "Link capacity = 1e-09"),
         ({"link": pf.Link("10Mbit/s", buffer=10.5)}, "buffer = 10.5"),

@@ -33,6 +33,8 @@ def obstacle(scenario: Scenario) -> str:
         sender = flow.sender
         if sender.signal is None and sender.constant_rate is None:
             return f"{type(sender).__name__}, a window without signals,"
+        if sender.pauses or sender.counts:
+            return f"{type(sender).__name__}, whose flows pause after a reduction,"
         if sender.constant_rate is None and not sender_program(sender).has_ack_clock:
             return f'{type(sender).__name__} with clock="acks"'
     return ""
