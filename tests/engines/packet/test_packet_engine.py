@@ -94,7 +94,7 @@ def test_arguments_that_are_refused(options, said) -> None:
         ({"flows": pf.Flows(pf.Cbr(rate=1e15))}, "rate = 1e+15"),
         ({"flows": pf.Flows(pf.Cbr(rate="1e-9bit/s"))}, "rate = 1e-09"),
         ({"link": pf.Link(1e15)}, "Link capacity = 1e+15"),
-        ({"link": pf.Link(1e-9)}, "Link capacity = 1e-09"),
+        ({"link": pf.Link("1e-9bit/s")}, "Link capacity = 1e-09"),
         ({"link": pf.Link("10Mbit/s", buffer=10.5)}, "buffer = 10.5"),
         ({"link": pf.Link("10Mbit/s", buffer=1e10)}, "buffer = 10000000000"),
         ({"link": pf.Link("10Mbit/s", packet_size=63)}, "packet_size = 63"),
