@@ -98,7 +98,7 @@ class TestCoDel:
             name for name in vars(pf.Aqm) if callable(getattr(pf.Aqm, name)) and name[0] != "_"
         }
         # One queue it is, nobody pushes it, and it can mark: that asks nothing of its law.
-        assert public - {"in_one_queue", "pushes", "with_marks"} <= set(vars(CoDel))
+        assert public - {"in_one_queue", "pushed", "pushes", "with_marks"} <= set(vars(CoDel))
 
     def test_fields(self):
         assert (CoDel().target, CoDel().interval) == (0.005, 0.1)
