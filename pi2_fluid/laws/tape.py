@@ -241,13 +241,20 @@ def make_tape(
 ) -> Tape:
     """Return the tape of a function that is called with numbers, inputs before parameters.
 
+    Names that were there before, as where a state is called like what a law is told, get a stroke.
+
     Raises
     ------
     TraceError
         If it does what cannot be written down.
     """
-    trace, results = record(function, [*inputs, *parameters])
-    return _from_trace(trace, inputs, parameters, results, None)
+    names: list[str] = []
+    for name in (*inputs, *parameters):
+        while name in names:
+            name += "'"  # noqa: PLW2901
+        names.append(name)
+    trace, results = record(function, names)
+    return _from_trace(trace, names[: len(inputs)], names[len(inputs) :], results, None)
 
 
 def _from_trace(
@@ -276,7 +283,7 @@ def _from_trace(
     whole = Tape(
         inputs=tuple(inputs),
         parameters=tuple(parameters),
-        constants=tuple(float(trace.value(place) or 0.0) for place in constants),
+        constants=tuple(float.fromhex(trace.operations[place].of) for place in constants),
         rows=tuple(rows),
         outputs=(),
         sides=len(numbers),

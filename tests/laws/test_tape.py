@@ -209,6 +209,31 @@ def test_what_is_no_line_of_operations_is_refused(law: Any, why: str):
     assert f"{type(law).__name__}.rate" in str(error.value)
 
 
+class Timed(pf.Sender):
+    """Its second state is called as what `rate` is told."""
+
+    signal: ClassVar = "scalable"
+    states: ClassVar = ("window", "rtt")
+
+    def initial(self, window):
+        return (window, 0.1)
+
+    def rate(self, x, x_delayed, signal_delayed, rtt, rtt_delayed):
+        return (1.0 / x[1] - x_delayed[0] * signal_delayed / rtt_delayed, rtt - x[1])
+
+
+def test_a_state_may_be_called_as_an_argument():
+    tape = tape_of(Timed(), "rate")
+    assert len(set(tape.inputs)) == 7
+    values = (10.0, 0.2, 9.0, 0.3, 0.01, 0.1, 0.12)
+    assert tape(*values) == Timed().rate(values[:2], values[2:4], *values[4:])
+
+
+def test_a_constant_keeps_its_sign_at_nothing():
+    tape = make_tape(lambda x: (x * -0.0, -0.0), ["x"])
+    assert [math.copysign(1.0, value) for value in tape(1.0)] == [-1.0, -1.0]
+
+
 def test_numpy_may_be_used_instead_of_ops():
     def by_numpy(x, y):
         low = np.minimum(np.sqrt(x), np.float64(2.0) * y)
