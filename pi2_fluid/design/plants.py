@@ -325,9 +325,8 @@ def _signals(sender: Sender, p_prime: FloatArray, rtt: FloatArray) -> FloatArray
 
 def _cubic_signals(sender: Sender, p_prime: FloatArray, rtt: FloatArray) -> FloatArray:
     """Return the same where its cubic rules, and 0 where its estimate of Reno does."""
-    p = p_prime**2
-    (beyond,) = sender.switches(sender.at_rest(rtt, p), p, rtt)
-    return np.where(beyond > 0.0, _signals(sender, p_prime, rtt), 0.0)
+    law = cast(Any, sender)
+    return np.where(p_prime**2 < law.turning_point(rtt), _signals(sender, p_prime, rtt), 0.0)
 
 
 def _slope(sender: Sender, aqm: PiFamily, p_prime: FloatArray) -> FloatArray:

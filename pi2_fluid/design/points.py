@@ -1,7 +1,7 @@
 """Which loops of a region are looked at: its round-trip times with the loads possible at each.
 
 Loads are a range, or those of whole numbers of flows that share a link. A loop jumps at the edges
-of PIE's table, and kinks where a sender's law does (`Sender.switches`): of each jump both sides are
+of PIE's table, and kinks where a sender's law does: of each jump both sides are
 points of the grid, at every round-trip time; and where flows are counted, of each number of them
 also the round-trip times at which its load meets a jump.
 """
@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from pi2_fluid.laws.aqms.pie import just_below
-from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.tapes import numbers_on_tape, tape_of
+from pi2_fluid.laws.trace import TraceError
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
+    from pi2_fluid.laws.sender import Sender
     from pi2_fluid.network.long_flows import LongFlows
-    from pi2_fluid.ops import Number
     from pi2_fluid.values import FloatArray, Real
 
 __all__ = ["Points", "around", "crossings", "finer", "grid", "jump_rtts", "loads_at", "table_edges"]
@@ -235,7 +237,7 @@ def jump_rtts(
         counts = np.unique(np.round(np.geomspace(few, most, _LINES)))
     edges = table_edges(aqm, sender.signal, *region.load[number])
     curves = [_above(edge) for edge in edges.tolist()]
-    curves += _switches(sender)
+    curves += _compared(sender)
     rtts, met = [], []
     for curve in curves:
 
@@ -254,7 +256,7 @@ def _kinks(sender: Sender, rtts: FloatArray, low: FloatArray, high: FloatArray) 
     """Of each round-trip time the loads on both sides of each kink of a sender's law at rest."""
     parts: list[list[float]] = [[] for _ in rtts]
     begin = np.maximum(low, _NONE)
-    for curve in _switches(sender) if np.any(begin < high) else []:
+    for curve in _compared(sender) if np.any(begin < high) else []:
         steps = np.linspace(0.0, 1.0, _CELLS)
         wide = np.log(np.maximum(high, begin) / begin)[:, None]
         x = np.log(begin)[:, None] + wide * steps
@@ -272,20 +274,25 @@ def _kinks(sender: Sender, rtts: FloatArray, low: FloatArray, high: FloatArray) 
     ]
 
 
-def _switches(sender: Sender) -> list[_Two]:
-    """The quantities that change their sign at a kink of a law, as functions of (p', rtt)."""
-    if type(sender).switches is Sender.switches:
+def _compared(sender: Sender) -> list[_Two]:
+    """What a law's rate compares at rest, the difference of each, as functions of (p', rtt).
+
+    It changes its sign at the law's kinks. Of a law that no tape can hold none are known.
+    """
+    try:
+        rate = tape_of(sender, "rate")
+    except TraceError:
         return []
+    differences, numbers = rate.differences(), numbers_on_tape(sender, rate)
     classic = sender.signal == "classic"
 
-    def at(p_prime: FloatArray, rtt: FloatArray) -> tuple[Number, ...]:
+    def difference(number: int, p_prime: FloatArray, rtt: FloatArray) -> FloatArray:
         p = p_prime**2 if classic else p_prime
-        return sender.switches(sender.at_rest(rtt, p), p, rtt)
+        state = sender.at_rest(rtt, p)
+        x = state if isinstance(state, tuple) else (state,)
+        return np.asarray(differences(*x, *x, p, rtt, rtt, parameters=numbers)[number], float)
 
-    def one(k: int) -> _Two:
-        return lambda p_prime, rtt: np.asarray(at(p_prime, rtt)[k], float)
-
-    return [one(k) for k in range(len(at(np.array([0.5]), np.array([0.1]))))]
+    return [partial(difference, number) for number in range(rate.sides)]
 
 
 def _above(edge: float) -> _Two:

@@ -87,9 +87,8 @@ class Aqm(Stated, Record, ABC):
        Classic and Scalable packets see. That split is the idea of the PI2 paper (its Figure 1).
     4. `at_rest` and `decode` are solved numerically unless you give the closed forms. A subclass
        that overrides `update` or `encode` inherits no closed form of its parent's.
-    5. What `encode` returns are probabilities. If `drift`, `flow` or `signals` has a kink or a
-       jump, say in `switches` where: a quantity that changes sign there, such as
-       ``(seen.queue_delay - 0.02,)``.
+    5. What `encode` returns are probabilities. The law may branch (``if``, `pi2_fluid.ops.where`):
+       solvers end their steps where what it compares changes its answer.
 
     Every tick comes after `update_interval` seconds; between ticks the state is held, unless
     `drift` says how it moves. A law without ticks (`update_interval` None) has a `drift` alone.
@@ -331,13 +330,6 @@ class Aqm(Stated, Record, ABC):
         raise UnsupportedError(
             f'{type(self).__name__} has no continuous form: use update="sampled".'
         )
-
-    def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
-        """Return quantities whose change of sign marks a kink or a jump of the law.
-
-        Solvers place a step boundary there, which keeps their order. None by default.
-        """
-        return ()
 
     def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
         """Return the state, and the queue delay (s), at which the controller rests at `u`.

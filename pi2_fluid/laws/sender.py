@@ -55,8 +55,8 @@ class Sender(Stated, Record, ABC):
        and JAX alike. Do not clip inside.
     3. With more than one state, name them in `states` (the window first); `rate` then takes and
        returns tuples in that order, and `initial` must return one.
-    4. If `rate` has a kink or a jump, say in `switches` where: a quantity that changes sign there,
-       such as ``(x - 10,)`` for ``if w > 10``. Solvers end their steps on it.
+    4. It may branch, by ``if`` or `pi2_fluid.ops.where`: solvers end their steps where what it
+       compares changes its answer.
 
     The operating point and the linearisation are derived from `rate`; nothing else is needed. A
     subclass that overrides `rate` inherits no closed form of its parent's `rate`.
@@ -84,8 +84,6 @@ class Sender(Stated, Record, ABC):
     ...     def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
     ...         more = 0.1 * (w - 10) if w > 10 else 0.0
     ...         return 1 / rtt - (0.5 + more) * w_delayed / rtt_delayed * p_delayed
-    ...     def switches(self, x, signal, rtt):
-    ...         return (x - 10,)
     """
 
     role: ClassVar[str] = "sender"
@@ -305,15 +303,6 @@ class Sender(Stated, Record, ABC):
         With the same window: the delays of a dual queue would jump with the flow's rate.
         """
         return x
-
-    def switches(self, x: Any, signal: Number, rtt: Number) -> tuple[Number, ...]:
-        """Return quantities whose change of sign marks a kink or a jump of `rate`.
-
-        Functions of the state, the signal probability and the round-trip time of one instant;
-        solvers place step boundaries where they change sign, and a round trip later. None by
-        default.
-        """
-        return ()
 
     def equilibrium(self, rtt: Number, rate: Number) -> Number:
         """Return the signal probability at which a flow settles at `rate` segments/s.

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import pi2_fluid as pf
 from pi2_fluid.laws.senders.cubic import Cubic
+from pi2_fluid.laws.tapes import numbers_on_tape, tape_of
 from pi2_fluid.loop.linearization import rate_slopes
 
 patient = settings(deadline=None)  # a loaded machine is no reason to fail
@@ -29,6 +30,13 @@ def regions(law, rtt, p):
     factor = (1 - law.decrease / 2) / law.decrease
     cubic = (law.c * factor * (rtt / p) ** 3) ** 0.25
     return cubic, np.sqrt(INCREASE[law.variant] * factor / p)
+
+
+def lag(law, x, rtt):
+    """By how much the cubic grows more slowly than Reno's estimate: what the law compares."""
+    rate = tape_of(law, "rate")
+    numbers = numbers_on_tape(law, rate)
+    return rate.differences()(*x, *x, 0.0, rtt, rtt, parameters=numbers)[0]
 
 
 class TestRest:
@@ -53,9 +61,8 @@ class TestRest:
         assert x[1] == pytest.approx(x[0] / (1 - law.decrease / 2), rel=1e-14)
         assert x[2] == pytest.approx(rtt / (x[0] * p), rel=1e-14)
         assert x[3] == pytest.approx(x[2] ** 2, rel=1e-14)
-        (excess,) = law.switches(x, p, rtt)
         if abs(cubic - friendly) > 1e-6 * friendly:
-            assert (excess > 0.0) == (cubic > friendly)
+            assert (lag(law, x, rtt) < 0.0) == (cubic > friendly)
 
     @patient
     @given(law=laws, rtt=rtts, p=probabilities)
@@ -262,11 +269,11 @@ class TestMotion:
         left = Cubic().leave_slow_start((85.0, 3.0, 7.0, 9.0))
         assert left == pytest.approx((85.0, 100.0, 0.0, 0.0))
 
-    def test_the_kink_is_where_the_switch_says(self):
+    def test_its_kink_is_where_its_two_windows_grow_alike(self):
         law, rtt = Cubic(), 0.1
         states = [(100.0, 120.0, s, 0.01) for s in np.linspace(0.0, 10.0, 1001)]
         rates = np.array([law.rate(x, (100.0, 0, 0, 0), 0.0, rtt, rtt)[0] for x in states])
-        side = np.array([law.switches(x, 0.0, rtt)[0] for x in states])
+        side = -np.array([lag(law, x, rtt) for x in states])
         np.testing.assert_allclose(rates[side < 0], 8 / 15 / rtt, rtol=1e-15)
         assert np.all(rates[side > 0] > 8 / 15 / rtt)
         assert np.count_nonzero(np.diff(np.sign(side))) == 2  # about s = K
@@ -364,10 +371,8 @@ class TestLoop:
         # where both windows are equal: (c h (R/p)^3)^(1/4) = sqrt(a h/p) with h = (1 - b/2)/b
         switch = 0.4 * rtt**3 / ((8 / 15) ** 2 * (1 - 0.3 / 2) / 0.3)
         sides = [pf.Loop(law, queue, rtt=rtt, p=switch * (1 + d)).margins() for d in (1e-9, -1e-9)]
-        excess = [
-            law.switches(law.at_rest(rtt, switch * (1 + d)), 0, rtt)[0] for d in (1e-9, -1e-9)
-        ]
-        assert excess[0] < 0.0 < excess[1]
+        lags = [lag(law, law.at_rest(rtt, switch * (1 + d)), rtt) for d in (1e-9, -1e-9)]
+        assert lags[0] > 0.0 > lags[1]
         assert abs(sides[0].gain_margin_db - sides[1].gain_margin_db) < 1.0
         assert abs(sides[0].phase_margin_deg - sides[1].phase_margin_deg) < 5.0
 

@@ -50,7 +50,6 @@ class TestRest:
             window, _ = Dctcp().at_rest(0.1, p)
             assert window * p == pytest.approx(2.0)
             assert window == pytest.approx(pf.Scalable().at_rest(0.1, p))
-            assert Dctcp().switches((window, p), p, 0.1) == (pytest.approx(1.0),)
 
     def test_arrays(self):
         rtt, p = np.array([[0.01], [0.1]]), np.array([0.001, 0.1, 1.0])
@@ -103,11 +102,11 @@ class TestMotion:
         ]
         assert fall == pytest.approx([0.5 * 10 / rtt, 10 / rtt, 10 / rtt, 10 / rtt])
 
-    def test_the_kink_is_where_the_switch_says(self):
+    def test_its_kink_is_at_one_mark_each_round_trip(self):
         law, rtt, p = Dctcp(), 0.1, 0.1
         windows = np.linspace(2.0, 20.0, 181)
         slopes = np.diff([law.rate((40.0, 0.5), (w, 0.5), p, rtt, rtt)[0] for w in windows])
-        below = np.array([law.switches((w, 0.5), p, rtt)[0] for w in windows[:-1]]) < -1e-12
+        below = windows[:-1] * p < 1.0 - 1e-12
         assert np.all(slopes[below] < -1e-3)
         np.testing.assert_allclose(slopes[~below], 0.0, atol=1e-12)
         assert 0 < below.sum() < below.size

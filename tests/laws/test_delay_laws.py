@@ -86,9 +86,6 @@ class Swift(pf.Sender):
         above = pf.ops.maximum(rtt_delayed - self.target, 0.0) / rtt_delayed
         return (self.increase - self.beta * w * above) / rtt
 
-    def switches(self, x, signal, rtt):
-        return (rtt - self.target,)
-
     def rest(self, capacity, count):
         return self.target + self.increase * count / (self.beta * capacity)
 
@@ -499,8 +496,6 @@ class Steeper(Swift):
         rest = Swift().rest(CAPACITY, COUNT)
         more = self.times * self.target * (rtt_delayed - rest) / rest**2
         return (self.increase - self.beta * w * (1 - self.target / rest + more)) / rtt
-
-    switches = pf.Sender.switches
 
 
 def one_link(buffer: int) -> pf.Network:

@@ -104,14 +104,6 @@ class TestMotion:
             fall = np.subtract(growth, slow) * virtual / 10.0
             assert fall == pytest.approx([few, 1.0, 1.0])
 
-    @pytest.mark.parametrize("rtt", [0.01, 0.1])
-    def test_the_kinks_are_where_the_switches_say(self, rtt):
-        law, virtual = Prague(), max(rtt, 0.025)
-        edge = 10.0 * rtt / virtual  # 10 segments in a virtual round trip
-        assert law.switches((edge, 0.0), 0.1, rtt)[0] == pytest.approx(0.0, abs=1e-12)
-        assert law.switches((1.01 * edge, 0.0), 0.1, rtt)[0] > 0.0
-        assert np.sign(law.switches((edge, 0.0), 0.1, rtt)[1]) == np.sign(rtt - 0.025)
-
     def test_versions(self):
         """They differ in packets; in the fluid the first marks halve by the law itself."""
         new, old = Prague(), Prague(version="draft")

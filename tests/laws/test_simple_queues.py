@@ -55,7 +55,6 @@ class TestTailDrop:
         assert queue.controller(state) == 0.0
         assert queue.update(state, seen(1e3, 1e2), 0.1) == state
         assert queue.saturate(state) == state
-        assert queue.switches(state, seen(1e3, 1e2)) == ()
         for motion in (queue.drift(state, seen(1e3, 1e2)), queue.flow(state, seen(1e3, 1e2), 1.0)):
             assert motion == (0.0,)
 
@@ -83,7 +82,6 @@ class TestCoDel:
             lambda queue: queue.signals((0.0,), seen(1.0, 0.0)),
             lambda queue: queue.drift((0.0,), seen(1.0, 0.0)),
             lambda queue: queue.flow((0.0,), seen(1.0, 0.0), 0.0),
-            lambda queue: queue.switches((0.0,), seen(1.0, 0.0)),
             lambda queue: queue.at_rest(0.1, 1000.0),
         ],
     )

@@ -139,7 +139,6 @@ def test_senders(law: Sender):
         sent = law.sending_rate_under(wrap(x), p, rtt)
         same([c.sending_rate_under(x, p, rtt)], [sent], sent)
         same(c.leave_slow_start(x), unwrap(law.leave_slow_start(wrap(x))))
-        same(c.switches(x, p, rtt), law.switches(wrap(x), p, rtt))
 
 
 def test_which_senders_have_the_ack_clock():
@@ -194,7 +193,6 @@ def test_aqms(law: Aqm):
         same(c.saturate(x), law.saturate(state))
         same([c.controller(x)], [law.controller(state)])
         same(c.signals(x, numbers), law.signals(state, seen))
-        same(c.switches(x, numbers), law.switches(state, seen))
         if type(law).flow not in (Aqm.flow, DualPi2.flow):  # which have no continuous form
             d_delay = rng.uniform(-1.0, 5.0)
             same(c.flow(x, numbers, d_delay), law.flow(state, seen, d_delay), scale)

@@ -94,9 +94,6 @@ class Relay(Equation):
     def rate(self, x, x_delayed, signal_delayed, rtt, rtt_delayed):
         return where(x_delayed > UP, -1.0, 1.0)
 
-    def switches(self, x, signal, rtt):
-        return (x - UP,)
-
 
 def triangle(t):
     """The relay from y = 1/2: down to -1 at 1.5, up to 1 at 3.5, and so on."""
@@ -202,9 +199,6 @@ class Since(Equation):
     def initial(self, window):
         return (window, self.since - self.early, *self.begins)
 
-    def switches(self, x, signal, rtt):
-        return (x[1] - self.since,)
-
 
 class JumpBefore(Since):
     """y' = y - y(t - 1/5), y = 0 before 0 and y(0) = 1: a past that jumps."""
@@ -247,9 +241,6 @@ class Halved(Since):
     def sending_rate(self, x, rtt):
         return C * where(x[1] < self.since, 1.0, 1.5)
 
-    def switches(self, x, signal, rtt):
-        return (x[1] - self.since, x[0] - UP)
-
 
 def halved(t):
     """Its solution: three exponentials."""
@@ -283,9 +274,6 @@ class Folded(Since):
     def sending_rate(self, x, rtt):
         return C * (1.0 + where(x[1] < self.since, 0.0, self._lengthens(x)))
 
-    def switches(self, x, signal, rtt):
-        return (x[1] - self.since, x[0] - UP)
-
 
 def _size(x):
     return maximum(x, -x)
@@ -310,9 +298,6 @@ class TwoStates(Since):
 
     def sending_rate(self, x, rtt):
         return C * (1.0 + where(x[1] < self.since, 0.0, self._lengthens(x)))
-
-    def switches(self, x, signal, rtt):
-        return (x[1] - self.since, x[0] - UP, x[2])
 
 
 class LogOfItself(Since):

@@ -166,25 +166,22 @@ def _failing_sender(
 def blame_kink(plant: Plant, step: Segment, view: View) -> SolverError:
     """Return the error that names the law whose slope jumps where steps vanish."""
     jumps = [abs(b - a) / (abs(y) + 1.0) for a, b, y in zip(step.f0, step.f1, step.y1, strict=True)]
-    queues = [(max(jumps[where], default=0.0), type(law)) for law, where in plant.laws]
-    steepest, own = max(queues, key=lambda queue: queue[0])
-    law, where = f"{own.__name__}.drift or flow", ""
-    declared = own.switches is not Aqm.switches or plant.compared[0] is not None
+    queues = [max(jumps[where], default=0.0) for _, where in plant.laws]
+    steepest = max(queues)
+    which = queues.index(steepest)
+    law, where = f"{type(plant.laws[which][0]).__name__}.drift or flow", ""
     for i, sender in enumerate(plant.senders):
         mine = max(jumps[plant.windows[i]])
         if step.mode.active[i] and plant.listens[i] and mine > steepest:
             steepest, law = mine, f"{type(sender).__name__}.rate"
             where = f" at {_state(plant.x(step.y1, i))}, p = {plant.met(view, step.mode, i):.6g}"
-            declared = (
-                type(sender).switches is not Sender.switches
-                or plant.compared[len(plant.laws) + i] is not None
-            )
+            which = len(plant.laws) + i
     stays, remedy = (
         (f"the trajectory stays where {law} jumps", "make the law continuous there")
-        if declared
+        if plant.compared[which] is not None  # steps end where it compares
         else (
             f"{law} has a kink or a jump",
-            "declare it in switches(), make the law smooth there",
+            "make it smooth, or use only + - * / **, if and pi2_fluid.ops, where solvers find it",
         )
     )
     return SolverError(

@@ -150,11 +150,6 @@ class Avq(Aqm):
         """Return the state with Cv within [0, C]."""
         return (minimum(maximum(state[0], 0.0), 1.0),)
 
-    def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
-        """Return how far the virtual queue is from losing anything, if it loses what exceeds Cv."""
-        exceeds = seen.arrival_rate / seen.capacity - state[0]
-        return (exceeds,) if self.marking == "overflow" else ()
-
     def controller(self, state: tuple[Number, ...]) -> Number:
         """Return what is lost as soon as `utilization` of the capacity arrives."""
         return self.lost(self.utilization / maximum(state[0], _NOTHING))

@@ -110,7 +110,6 @@ class CoDel(Aqm):
     signals = _refuse
     drift = _refuse
     flow = _refuse
-    switches = _refuse
     at_rest = _refuse
     load_at = _refuse
     at_rest_alone = _refuse

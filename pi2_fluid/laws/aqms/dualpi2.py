@@ -292,19 +292,6 @@ class DualPi2(CoupledFamily):
         """Return True: what C packets see is the controller's."""
         return True
 
-    def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
-        """Return what changes sign where the signals or the driving delay have a corner."""
-        classic, l4s = seen.queue_delay
-        linear = self.k * self.controller(state)
-        low, high = self.ramp_ends
-        corners = [linear - 1.0, l4s - high]
-        if self.ramp is not None:
-            # The ramp goes on beyond its ends, where max() has chosen already.
-            corners += [l4s - low, linear - (l4s - low) / self.ramp]
-        if self.variant == "linux6.18":
-            corners.append(classic - l4s)
-        return tuple(corners)
-
     # The link
 
     def serve(

@@ -198,10 +198,6 @@ class Imposed(Aqm):
         """Return True: what is given is held."""
         return True
 
-    def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
-        """Return where the signals have a corner, as the queue says."""
-        return self.queue.switches(state, seen)
-
     def serve(
         self, backlogged: Sequence[Any], arrivals: Sequence[Number], capacity: Number
     ) -> tuple[Number, Number]:

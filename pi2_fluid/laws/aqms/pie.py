@@ -275,21 +275,6 @@ class Pie(PiFamily):
         """Return True: the heuristics act where p does, at updates."""
         return True
 
-    def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
-        """Return how far p is from the table's edges, and what the heuristics watch from theirs."""
-        edges = TABLES.get(self.gain_table, ())
-        found = [state[0] - just_below(edge) for edge, _ in edges if edge < 1.0]
-        if self.caps and not any(edge == _CAPPED_ABOVE for edge, _ in edges):
-            found.append(state[0] - _CAPPED_ABOVE)
-        if self.caps:
-            error = seen.queue_delay - self.target
-            found.append(self.gain_factor(state[0]) * self.alpha * error - STEP)
-        if self.boosts:
-            found.append(seen.queue_delay - _LONG_DELAY)
-        if len(state) > 2:
-            found.append(state[2])
-        return tuple(found)
-
     def saturate(self, state: tuple[Number, ...]) -> tuple[Number, ...]:
         """Return the state with `u` kept in [0, 1]."""
         return (super().saturate(state[:2])[0], *state[1:])

@@ -96,7 +96,6 @@ class Qdisc(Aqm):
     signals = _refuse
     drift = _refuse
     flow = _refuse
-    switches = _refuse
     at_rest = _refuse
     load_at = _refuse
     at_rest_alone = _refuse

@@ -259,18 +259,6 @@ class Red(Aqm):
         span = self.max - self.min
         return self.min + _BAND[0] * span, self.min + _BAND[1] * span
 
-    def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
-        """Return the distances of the state from the corners of profile and adaptation."""
-        average, max_p = state
-        corners = [average - self.min, average - self.max]
-        if self.gentle:
-            corners.append(average - 2.0 * self.max)
-        if self.adaptive:
-            corners += [average - edge for edge in self._band]
-            limits = (_SMALLEST, _SHARE * _LARGEST_STEP, _LARGEST)
-            corners += [max_p - limit for limit in limits]
-        return tuple(corners)
-
     def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
         """Return the state at rest and the queue delay: it depends on the load, there is no target.
 

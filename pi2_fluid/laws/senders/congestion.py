@@ -88,7 +88,6 @@ class Congestion(Sender):
     initial = _refuse
     sending_rate = _refuse
     leave_slow_start = _refuse
-    switches = _refuse
     equilibrium = _refuse
     at_rest = _refuse
     fluid_parameters = _refuse

@@ -169,11 +169,6 @@ class Cubic(Sender):
         """Return the beginning of the first epoch, at the window reached."""
         return self.initial(x[0])
 
-    def switches(self, x: _State, signal: Number, rtt: Number) -> tuple[Number, ...]:
-        """Return by how much the cubic outgrows the Reno-friendly estimate (segments/s)."""
-        cubic, friendly = self._growth(x, rtt)
-        return (cubic - friendly,)
-
     def at_rest(self, rtt: Number, p: Number) -> tuple[Number, Number, Number, Number]:
         """Return (W, w_max, s, v) at rest.
 

@@ -251,10 +251,6 @@ class Dctcp(Sender):
         """Return (window, 1): alpha starts at 1 in Linux and in RFC 8257."""
         return (window, 1.0)
 
-    def switches(self, x: _State, signal: Number, rtt: Number) -> tuple[Number, ...]:
-        """Return M - 1: the averaged law has a kink where one mark per round trip is expected."""
-        return (x[0] * signal - 1.0,) if self.law == "rate" else (1.0,)
-
     def at_rest(self, rtt: Number, p: Number) -> tuple[Number, Number]:
         """Return (M/p, p), with M = 2 of the averaged law, equation (11): twice its kink."""
         return (self._marks_at_rest / p, p + 0.0 * rtt)

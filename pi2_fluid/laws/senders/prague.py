@@ -149,11 +149,6 @@ class Prague(Sender):
         """Return (window, 1), which halves the window at the first marks."""
         return (window, 1.0)
 
-    def switches(self, x: _State, signal: Number, rtt: Number) -> tuple[Number, ...]:
-        """Return M - 1, and how much longer than `target_rtt` a round trip is, over that."""
-        marks = x[0] * signal / rtt * self.virtual_rtt(rtt)
-        return (marks - 1.0, rtt / self.target_rtt - 1.0)
-
     def at_rest(self, rtt: Number, p: Number) -> tuple[Number, Number]:
         """Return the window of the class's formulas, and p."""
         per_round = where(p < 0.5, 2.0 * (1.0 - p), sqrt(2.0 * (1.0 - p))) / p

@@ -184,9 +184,6 @@ class Branches(pf.Sender):
         decrease = 0.5 if w > 12.0 else 0.3
         return 1.0 / rtt - decrease * w * w_delayed / rtt_delayed * p_delayed
 
-    def switches(self, x: Any, signal: Any, rtt: Any) -> Any:
-        return (x - 12.0,)
-
 
 @pytest.mark.slow
 def test_steps_end_where_a_law_branches() -> None:
