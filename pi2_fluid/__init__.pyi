@@ -5,7 +5,7 @@ from pi2_fluid import ops as ops
 from pi2_fluid import packet as packet
 from pi2_fluid import qdisc as qdisc
 from pi2_fluid.apps.explorer.explorer import explore as explore
-from pi2_fluid.comparison.agreement.agreement import compare as compare
+from pi2_fluid.comparison.comparing import compare as compare
 from pi2_fluid.comparison.response.identifying import identify_response as identify_response
 from pi2_fluid.comparison.sharing.coexistence import coexistence as coexistence
 from pi2_fluid.comparison.sharing.largest_share import largest_l4s_share as largest_l4s_share

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, runtim
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError, show_value
+from pi2_fluid.intervals import Interval, interval_of
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Formula", "Interval", "LatexTable", "Tabular", "quantities", "to_latex"]
+__all__ = ["Formula", "LatexTable", "Tabular", "quantities", "to_latex"]
 
-_HALF_LEVEL: Final = 0.975  # of a two-sided interval of 95 %
 _MOST_ROWS: Final = 500
 _SPECIAL: Final = {
     "&": r"\&", "%": r"\%", "#": r"\#", "_": " ", "$": r"\$", "{": r"\{", "}": r"\}",
@@ -39,13 +39,6 @@ class Formula(str):
 
     def _repr_latex_(self) -> str:
         return f"$${self}$$"
-
-
-class Interval(NamedTuple):
-    """A mean, and how far its interval of 95 % reaches to either side."""
-
-    mean: float
-    half: float
 
 
 #: What stands in a cell.
@@ -245,14 +238,7 @@ def _estimate(array: xarray.DataArray) -> Cell:
     values = array.to_numpy()
     if "seed" not in array.dims or values.dtype.kind in "UO":
         return _plain(values.ravel()[0].item() if values.size else math.nan)
-    numbers = values.astype(float)
-    mean = float(np.mean(numbers))
-    if numbers.size < 2 or not np.all(np.isfinite(numbers)):
-        return mean
-    from scipy.special import stdtrit
-
-    spread = float(np.std(numbers, ddof=1)) / math.sqrt(numbers.size)
-    return Interval(mean, float(stdtrit(numbers.size - 1, _HALF_LEVEL)) * spread)
+    return interval_of(values)
 
 
 def _plain(value: object) -> Cell:

@@ -6,7 +6,7 @@ import json
 import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -58,6 +58,11 @@ def laws() -> dict[str, list[Any]]:
 def two_links() -> pf.Network:
     nodes = [pf.Node(name, pf.Link("10Mbit/s"), pf.Pi2()) for name in ("a", "b")]
     return pf.Network(nodes, pf.Flows(pf.Reno(), 5, "50ms", route="b"))
+
+
+def two_queues() -> Any:
+    other = replace(SCENARIO, aqm=pf.Pie())
+    return pf.compare([SCENARIO, other], pf.Packets(seeds=2))
 
 
 def both_full() -> pf.Network:
@@ -130,7 +135,7 @@ def everything() -> dict[str, list[Any]]:
         "Loop": [one, several, mixture, acks, one.linear, one.form, one.explain(), several.sweep()],
         "NetworkLoop": [pf.Loop(both_full(), update="sampled"), pf.Loop(both_full()).close("a")],
         "Margins": [asked, one.margins(), several.margins(), mixture.margins()],
-        "compare": [pf.compare(SCENARIO)],
+        "compare": [pf.compare(SCENARIO), two_queues()],
         "coexistence": [table],
         "identify_response": [table],
         "largest_l4s_share": [0.5],

@@ -1,10 +1,10 @@
-"""Several engines: `pi2-fluid compare` runs a scenario in each, as a fluid and in packets."""
+"""`pi2-fluid compare`: several queues under one traffic, or several engines on one scenario."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import typer
 
@@ -12,20 +12,25 @@ from pi2_fluid.apps.cli import codes, completing, options
 from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, check_path, write_netcdf, write_table
+from pi2_fluid.apps.cli.one_traffic import read_traffic
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
+from pi2_fluid.apps.cli.queue_report import print_queues, queues_as_json
 from pi2_fluid.apps.cli.runs import file_names, write_and_report
-from pi2_fluid.apps.cli.scenarios import ScenarioArgument, load_scenario
+from pi2_fluid.apps.cli.scenarios import load_scenario
+from pi2_fluid.errors import QuantityError
 
 if TYPE_CHECKING:
     import xarray
     from rich.table import Table
 
     from pi2_fluid.comparison.agreement.agreement import Comparison, Run
+    from pi2_fluid.engines.engine import Engine
 
 __all__ = ["COMMANDS", "compare"]
 
 _WRITERS: Final = {".nc": write_netcdf, ".csv": write_table}
 _USUAL: Final = ("fluid", "packet")
+_OF_QUEUES: Final = ("packet", "linux")
 _TWO: Final = 2  # engines whose ranges fit on a line: those of more are in the file
 # What people read: factor and unit, by the unit of the table.
 _SHOWN: Final = {"s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s"), "1": (1.0, "")}
@@ -36,13 +41,56 @@ _MOST_ROWS: Final = 120  # of numbers; of more those in which engines differ
 
 
 def compare(
-    scenario: ScenarioArgument,
+    scenarios: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE | NAME | -]...",
+            autocompletion=completing.scenarios,
+            help="A scenario: a TOML file, - for standard input, or the name of one that comes with"
+            " the package. Of several, which have the same traffic, queues are compared.",
+        ),
+    ] = None,
+    aqm: Annotated[
+        list[str] | None,
+        options.option(
+            "LIST",
+            "Queues to put into the scenario, with commas between: pie,dualpi2,fq_codel. A kind, a"
+            " preset, or a qdisc of the kernel; numbers behind a colon, as pie:target=20ms.",
+            "Queues",
+            show_default=False,
+            complete=completing.queues,
+        ),
+    ] = None,
+    flows: Annotated[
+        str | None,
+        options.option("NUMBER", "Instead of a scenario: how many flows share the link.", "Queues"),
+    ] = None,
+    rate: Annotated[
+        str | None, options.option("RATE", "The rate of their link: 20Mbit/s.", "Queues")
+    ] = None,
+    path: Annotated[
+        str | None,
+        options.option("TIME", "Round-trip time of their path, without queue: 40ms.", "Queues"),
+    ] = None,
+    sender: Annotated[
+        str | None,
+        options.option(
+            "NAME",
+            "Who sends: reno, cubic, dctcp, prague. Default cubic.",
+            "Queues",
+            complete=completing.senders,
+        ),
+    ] = None,
+    duration: Annotated[
+        str | None, options.option("TIME", "How long. Default 60s.", "Queues")
+    ] = None,
     engine: Annotated[
         list[str] | None,
         options.option(
             "NAME",
             "fluid, packet, ns3 or linux, once for each engine; with options as fluid:linear or"
-            " packet:seeds=3. The others are compared with the first. Default: fluid and packet.",
+            " packet:seeds=3. The others are compared with the first; of several queues, each runs"
+            " in the first that can. Default: fluid and packet, of queues packet and linux.",
             show_default=False,
             complete=completing.engines,
         ),
@@ -59,16 +107,60 @@ def compare(
     output: options.Output = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Run a scenario in several engines, and say where they differ.
+    """Compare queues under one traffic, or engines on one scenario.
+
+    Several scenarios, or --aqm: which queue? One scenario alone: where do engines differ?
 
     The numbers begin after slow start: at 20 s, or a fifth of the run if that is less.
     """
     check_path(plot, PICTURES, "--plot")
     check_path(output, tuple(_WRITERS), "--output")
-    given = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
-    given |= {"clock": clock, "seeds": seeds, "threads": threads}
-    engines = make_engines(engine or _USUAL, given)
-    described, title = load_scenario(scenario)
+    shared: dict[str, Any] = {"update": update, "linear": linear or None, "tolerance": tolerance}
+    shared |= {"step": step, "clock": clock, "seeds": seeds, "threads": threads}
+    described = {"count": flows, "capacity": rate, "base_rtt": path}
+    described |= {"sender": sender, "duration": duration}
+    files = scenarios or []
+    if aqm or len(files) > 1:
+        asked = _queues(files, aqm or [], described, engine or [], shared, after)
+    elif files and not any(described.values()):
+        asked = _engines(files[0], make_engines(engine or _USUAL, shared), after)
+    else:
+        raise QuantityError(
+            "there is nothing to compare: give a scenario, several of them, or --aqm"
+            " pie,dualpi2 with a scenario or with --flows, --rate and --path."
+        )
+
+    def report(written: Sequence[Path]) -> None:
+        if as_json:
+            print_json({**asked.as_json(), **file_names(output, plot, written)})
+            return
+        asked.show()
+        if written:
+            typer.echo()
+        for file in written:
+            typer.echo(f"written: {file}")
+
+    def write(file: Path) -> None:
+        _WRITERS[file.suffix.lower()](asked.table, file)
+
+    write_and_report([(output, write), (plot, asked.draw)], report)
+    if asked.interrupted:
+        raise typer.Exit(codes.INTERRUPTED)
+
+
+class _Compared(NamedTuple):
+    """What was compared, and how it is told."""
+
+    table: xarray.Dataset
+    interrupted: bool
+    as_json: Callable[[], dict[str, Any]]
+    show: Callable[[], None]
+    draw: Callable[[Path], None]
+
+
+def _engines(file: str, engines: list[Engine], after: str | None) -> _Compared:
+    """Run one scenario in several engines."""
+    described, title = load_scenario(file)
     from pi2_fluid.comparison.agreement.agreement import run_all, tabulate
 
     with Progress("simulating") as progress:
@@ -80,23 +172,53 @@ def compare(
 
         draw_comparison(comparison, table, title, path)
 
-    def report(files: Sequence[Path]) -> None:
-        if as_json:
-            _print_json(comparison, table, file_names(output, plot, files))
-        else:
-            _print_text(title, comparison, table, files)
-
-    def write(path: Path) -> None:
-        _WRITERS[path.suffix.lower()](table, path)
-
-    write_and_report([(output, write), (plot, draw)], report)
-    if comparison.interrupted:
-        raise typer.Exit(codes.INTERRUPTED)
+    return _Compared(
+        table,
+        comparison.interrupted,
+        lambda: _as_json(comparison, table),
+        lambda: _print_text(title, comparison, table),
+        draw,
+    )
 
 
-def _print_json(
-    comparison: Comparison, table: xarray.Dataset, files: dict[str, str | None]
-) -> None:
+def _queues(
+    files: list[str],
+    aqm: list[str],
+    described: dict[str, str | None],
+    engine: list[str],
+    shared: dict[str, Any],
+    after: str | None,
+) -> _Compared:
+    """Run one traffic through several queues."""
+    from pi2_fluid.comparison.queues.running import USUAL_SEEDS, run_queues
+    from pi2_fluid.comparison.queues.table import tabulate_queues
+
+    if not engine and shared["seeds"] is None:
+        shared = {**shared, "seeds": str(USUAL_SEEDS)}
+    engines = make_engines(engine or _OF_QUEUES, shared)
+    kernel = {one.name for one in engines} == {"linux"}
+    traffic = read_traffic(files, aqm, described, kernel=kernel)
+    with Progress("simulating", estimate=True) as progress:
+        comparison = run_queues(
+            traffic.scenarios, *engines, after=after, progress=progress, labels=traffic.labels
+        )
+    table = tabulate_queues(comparison)
+
+    def draw(path: Path) -> None:
+        from pi2_fluid.apps.cli.queue_picture import draw_queues
+
+        draw_queues(comparison, table, traffic.title, path)
+
+    return _Compared(
+        table.drop_dims("seed"),  # a row for each queue and number is enough for a file
+        comparison.interrupted,
+        lambda: {"scenario": traffic.title, **queues_as_json(comparison, table)},
+        lambda: print_queues(traffic.title, comparison, table, traffic.note),
+        draw,
+    )
+
+
+def _as_json(comparison: Comparison, table: xarray.Dataset) -> dict[str, Any]:
     names = [str(name) for name in table["name"].to_numpy()]
     labels = [run.label for run in comparison.runs]
 
@@ -117,31 +239,26 @@ def _print_json(
         for name in names
         if bool(table["disagreement"].sel(engine=label, name=name))
     ]
-    print_json(
-        {
-            "scenario": comparison.scenario.name,
-            "duration": float(comparison.scenario.duration),
-            "after": comparison.after,
-            "interrupted": comparison.interrupted,
-            "engines": {label: engine(label) for label in labels},
-            "disagreement": [
-                {
-                    "engine": str(row["engine"].item()),
-                    "name": str(row["name"].item()),
-                    "value": float(row["value"]),
-                    "relative": float(row["relative"]),
-                    "why": str(row["why"].item()),
-                }
-                for row in rows
-            ],
-            **files,
-        }
-    )
+    return {
+        "scenario": comparison.scenario.name,
+        "duration": float(comparison.scenario.duration),
+        "after": comparison.after,
+        "interrupted": comparison.interrupted,
+        "engines": {label: engine(label) for label in labels},
+        "disagreement": [
+            {
+                "engine": str(row["engine"].item()),
+                "name": str(row["name"].item()),
+                "value": float(row["value"]),
+                "relative": float(row["relative"]),
+                "why": str(row["why"].item()),
+            }
+            for row in rows
+        ],
+    }
 
 
-def _print_text(
-    title: str, comparison: Comparison, table: xarray.Dataset, files: Sequence[Path]
-) -> None:
+def _print_text(title: str, comparison: Comparison, table: xarray.Dataset) -> None:
     begin, end = table.attrs["after"], table.attrs["until"]
     unfinished = ", interrupted" if comparison.interrupted else ""
     ways = [_way(run, two=len(comparison.runs) <= _TWO) for run in comparison.runs]
@@ -160,10 +277,6 @@ def _print_text(
             typer.echo(f"\n* {_beside(first, run)}:")
         for sentence, names in why.items():
             typer.echo(f"\n{', '.join(names)}:\n  {sentence}.")
-    if files:
-        typer.echo()
-    for path in files:
-        typer.echo(f"written: {path}")
 
 
 def _print_rows(comparison: Comparison, table: xarray.Dataset) -> None:
@@ -245,6 +358,9 @@ COMMANDS: tuple[Command, ...] = (
         compare,
         panel=TRAFFIC,
         examples=(
+            "pi2-fluid compare mine.toml --aqm pie,dualpi2,fq_codel --seeds 12 --plot queues.png",
+            "pi2-fluid compare --aqm taildrop,pie,codel --flows 4 --rate 20Mbit/s --path 40ms",
+            "pi2-fluid compare short_buffer.toml long_buffer.toml -o table.csv",
             "pi2-fluid compare pi2_fig11a_pi2",
             "pi2-fluid compare mine.toml --seeds 20 --plot mine.png",
             "pi2-fluid compare mine.toml --engine fluid --engine fluid:linear --engine packet",
@@ -252,14 +368,19 @@ COMMANDS: tuple[Command, ...] = (
             "pi2-fluid scenarios pi2_fig11b_pie | pi2-fluid compare - --json",
         ),
         json={
-            "scenario": "its name",
+            "scenario": "its name; of queues what the traffic is",
             "duration": "s",
             "after": "s, where the numbers begin",
             "interrupted": "by Ctrl-C",
-            "engines": "by name: options, seeds, not_modelled, and value (the median of the seeds),"
-            " low and high, each numbers by name in SI units",
-            "disagreement": "a list of {engine, name, value, relative, why}: the ranges of this"
-            " engine and of the first are more than 10 % apart",
+            "engines": "of engines: by name options, seeds, not_modelled, and value (the median of"
+            " the seeds), low and high, each numbers by name in SI units",
+            "disagreement": "of engines: a list of {engine, name, value, relative, why}: the ranges"
+            " of this engine and of the first are more than 10 % apart",
+            "queues": "of queues: by name law, engine, options, seeds, not_modelled; value (the"
+            " mean of the seeds), low and high (its interval of 95 %); difference (from the first"
+            " queue, seed by seed), difference_low and difference_high; each numbers by name in SI"
+            " units",
+            "left_out": "of queues: a list of those that Ctrl-C came before",
             "output": "the file written, or null",
             "plot": "the picture, or null",
         },

@@ -9,7 +9,18 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["ENGINES", "engines", "figures", "one_of", "papers", "scenarios", "traffic", "words"]
+__all__ = [
+    "ENGINES",
+    "engines",
+    "figures",
+    "one_of",
+    "papers",
+    "queues",
+    "scenarios",
+    "senders",
+    "traffic",
+    "words",
+]
 
 #: Engines, whose own room loads numerical libraries.
 ENGINES: Final = ("fluid", "packet", "ns3", "linux")
@@ -43,6 +54,21 @@ def traffic() -> list[str]:
     from pi2_fluid.network.catalogue import traffic_names
 
     return list(traffic_names())
+
+
+def queues() -> list[str]:
+    """Return queues that can be put into a scenario, and those of the kernel."""
+    from pi2_fluid.laws.kernel.qdiscs import QDISCS
+    from pi2_fluid.laws.registry import AQMS, PRESETS
+
+    return list(dict.fromkeys([*AQMS, *PRESETS, *QDISCS]))
+
+
+def senders() -> list[str]:
+    """Return who can send."""
+    from pi2_fluid.laws.registry import SENDERS
+
+    return list(SENDERS)
 
 
 def figures() -> list[str]:

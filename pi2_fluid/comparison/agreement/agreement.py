@@ -1,8 +1,7 @@
-"""`compare`: one scenario in several engines, and where they agree."""
+"""One scenario in several engines, and where they agree: what `compare` does."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.comparison.agreement.causes import UNLISTED, Facts, gather_facts, name_causes
+from pi2_fluid.comparison.agreement.numbers import Number, begin_of, numbers_of, round_step
 from pi2_fluid.comparison.agreement.oscillation import Oscillation, read_oscillation
 from pi2_fluid.comparison.agreement.places import Place, at_place, classic_of, places_in
 from pi2_fluid.comparison.agreement.senders import RunFacts, gather_run_facts, name_run_causes
@@ -22,30 +22,25 @@ from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.fluid.fluid import Fluid
 from pi2_fluid.engines.packet.packets import Packets
 from pi2_fluid.engines.simulating import require_engine
-from pi2_fluid.errors import DomainError, QuantityError
+from pi2_fluid.errors import QuantityError
 from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.network.catalogue import find_scenario
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.results import summarize
 from pi2_fluid.results.dataset import Column, make_dataset
 from pi2_fluid.results.schema import RUNS, TRAJECTORY, row_length, schema_of
-from pi2_fluid.units import validate_quantity
 
 if TYPE_CHECKING:
     import xarray
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Comparison", "Run", "compare", "run_all", "tabulate"]
+__all__ = ["Comparison", "Run", "run_all", "tabulate"]
 
-_LONGEST_START: Final = 20.0  # s
-_START: Final = 0.2  # of the run, or of a stage
+_START: Final = 0.2  # of a stage
 _SLACK: Final = 0.1  # by how much the ranges of two engines may lie apart
 _TOLERANCE: Final = 1e-6  # of a trajectory, if none is given: far below what packets tell
-_MOST_SAMPLES: Final = 50_000  # of one seed
 _PER_RTT: Final = 8.0  # samples
-_SHORTEST, _LONGEST = 1e-3, 0.1  # s between samples
-_SHORTEST_RUN: Final = 1e-6  # s
 _PERIODS: Final = 5.0  # that the longest period looked for fits into the stretch
 _CYCLE: Final = 0.01  # swing, as part of the mean, from which a fluid is not at rest
 _MOST_PUSHED: Final = 10  # links, each of which is pushed in a run of all
@@ -79,101 +74,8 @@ class Comparison(NamedTuple):
         return any(bool(run.result.attrs["interrupted"]) for run in self.runs)
 
 
-class _Number(NamedTuple):
-    units: str
-    seeds: Any
-    """Its value in each seed; one of an engine without."""
-    link: str = ""
-    """Of which of several links it is; empty of the only one, and of a class."""
-
-
 #: What causes are checked against: of an engine and the first, by link if one is a fluid.
 _Facts = Mapping[str, Facts] | RunFacts | None
-
-
-def compare(
-    scenario: Scenario | str | Path,
-    *engines: Engine,
-    after: float | str | None = None,
-    progress: Callable[[float, float], None] | None = None,
-) -> xarray.Dataset:
-    """Run a scenario in several engines, and return one table of them.
-
-    Parameters
-    ----------
-    scenario : Scenario, str or Path
-        A scenario, the name of one that comes with the package, or a TOML file.
-    *engines : Engine
-        The first is what the others are compared with. Default: `Fluid` and `Packets`. Where they
-        leave it open, all have rows of the same length, a few in every round trip, and a fluid a
-        tolerance of 1e-6.
-    after : float or str, optional
-        Where the statistics begin (s). Default: when slow start is over, taken to be after 20 s,
-        or after a fifth of the run if that is less.
-    progress : callable, optional
-        Called as ``progress(done, total)``, in seconds simulated, by one engine after the other.
-
-    Returns
-    -------
-    xarray.Dataset
-        Dims ``engine`` and ``name``. An engine is called by its name; of two with the same name
-        those with options are called like ``fluid(linear=True)``. The coordinate ``unit`` belongs
-        to a name; ``options`` (the engine as Python writes it), ``seeds`` and ``not_modelled`` to
-        an engine. The names are those of `summarize`:
-        ``delay_mean``, ``delay_sd``, ``delay_p05`` to ``delay_p99``, ``queue_delay_mean`` (of a
-        dual queue ``queue_delay_mean.C`` and ``.L``, in packets the mean over time of what they
-        spend in it), ``utilization``, ``drop_fraction``,
-        ``mark_fraction``; of the PI family ``controller``, its mean; ``frequency`` (rad/s) and
-        ``damping`` (ratio) of the dominant oscillation; and per class ``throughput.reno``,
-        ``window.reno`` and so on (a window only if the class obeys signals).
-
-        Of several links, what is of a queue says of which: ``delay_mean.a``, ``controller.a``,
-        ``queue_delay_mean.a.C``; the coordinate ``link`` is empty of a class. More than ten have no
-        ``frequency`` and ``damping``.
-
-        ``value``, the median over the seeds, and ``low`` and ``high``, their range, which is the
-        value itself where there are no seeds. Compared with the first engine: ``relative``,
-        value / first - 1, which is 0 if both are 0 and infinite if only the first is;
-        ``disagreement``, whether the two ranges lie apart by more than 10 % of this one's nearer
-        end; and ``why``: causes that hold in this scenario and bear on that number, empty if the
-        two agree.
-
-    Raises
-    ------
-    ScenarioError, QuantityError, DomainError
-        If the scenario or an argument is not as it should be.
-    UnsupportedError
-        If an engine cannot run it, before any has begun: a law that has no fluid form (CoDel), or
-        that no packets follow (a law of one's own), or that ns-3 lacks.
-    SolverError
-        If the trajectory needs too many steps.
-
-    Notes
-    -----
-    Oscillations are read off the autocorrelation of the (Classic) queue's delay: its first
-    maximum after it has been negative is one period away, and its height, what is left after one
-    period, gives the damping ratio: 0 in a limit cycle. Where that is too low to be told
-    from noise, the first minimum serves, half a period away; where that is, too, nothing
-    oscillates: frequency 0, damping 1. Such a frequency is right within a few per cent where the
-    oscillation is lightly damped, and rough from a damping of 0.3 on.
-
-    Of packets it is the delay after the start-up of the last stage of the schedule, kept moving by
-    chance. A fluid that cycles there is read in the same way. One that has come to rest is pushed:
-    the autocorrelation of its answer to one small push is what white noise arriving at its queue
-    would give, so the two are the same measure. Of several queues each is pushed alone, and the
-    autocorrelations of what one answers to all are added, as noise at each of them would.
-
-    Examples
-    --------
-    >>> import pi2_fluid as pf
-    >>> flows = pf.Flows(pf.Reno(), 20, "80ms")
-    >>> scenario = pf.Scenario("60s", pf.Link("40Mbit/s", 40_000), pf.Pi2(), flows)
-    >>> table = pf.compare(scenario, pf.Fluid(), pf.Packets(seeds=4))
-    >>> mean = table.sel(name="delay_mean")
-    >>> [round(1e3 * float(value)) for value in mean.value], mean.disagreement.values.tolist()
-    ([20, 20], [False, False])
-    """
-    return tabulate(run_all(scenario, *engines, after=after, progress=progress))
 
 
 def run_all(
@@ -188,12 +90,7 @@ def run_all(
     labels = _labels(chosen)
     for engine in chosen:
         engine.require(described)  # refused before any has run
-    if float(described.duration) < _SHORTEST_RUN:
-        raise DomainError(
-            f"Scenario duration = {float(described.duration):g} s is too short to compare anything"
-            f" in: give {_SHORTEST_RUN:g} s or more."
-        )
-    begin, step = _begin(described, after), _step(described)
+    begin, step = begin_of(described, after), _step(described)
     runs = [
         Run(
             label,
@@ -238,48 +135,31 @@ def _labels(engines: tuple[Engine, ...]) -> list[str]:
     return labels
 
 
-def _begin(scenario: Scenario, after: float | str | None) -> float:
-    if after is None:
-        return min(_LONGEST_START, _START * float(scenario.duration))
-    duration = float(scenario.duration)
-    begin = float(validate_quantity(after, "time", "after", high=duration, closed=True))
-    if begin == duration:
-        raise DomainError(
-            f"after = {begin:g} s leaves nothing of a scenario of {duration:g} s: give an earlier"
-            " time."
-        )
-    return begin
-
-
 def _step(scenario: Scenario) -> float:
     """Return the time between samples (s): a round one, a few in every round trip."""
-    wanted = min(max(min(loop_rtts(scenario)) / _PER_RTT, _SHORTEST), _LONGEST)
-    wanted = max(wanted, float(scenario.duration) / _MOST_SAMPLES)
-    decade = 10.0 ** math.floor(math.log10(wanted))
-    step = max(k * decade for k in (1.0, 2.0, 5.0) if k * decade <= wanted * (1.0 + 1e-9))
-    return min(float(f"{step:.12g}"), float(scenario.duration) / 2)
+    return round_step(min(loop_rtts(scenario)) / _PER_RTT, float(scenario.duration))
 
 
 # The numbers of one run
 
 
-def _numbers(comparison: Comparison, run: Run, summary: xarray.Dataset) -> dict[str, _Number]:
+def _numbers(comparison: Comparison, run: Run, summary: xarray.Dataset) -> dict[str, Number]:
     scenario = comparison.scenario
     places = places_in(scenario)
     swings = _swings(comparison, run, places) if len(places) <= _MOST_PUSHED else {}
-    found: dict[str, _Number] = {}
+    found: dict[str, Number] = {}
     for place in places:
         mine = _numbers_at(comparison, run, summary, place)
         if place.name in swings:
             these = swings[place.name]
-            mine["frequency"] = _Number("rad/s", np.array([one.frequency for one in these]))
-            mine["damping"] = _Number("1", np.array([one.damping for one in these]))
+            mine["frequency"] = Number("rad/s", np.array([one.frequency for one in these]))
+            mine["damping"] = Number("1", np.array([one.damping for one in these]))
         for name, number in mine.items():
             first, dot, band = name.partition(".")
             label = f"{first}{place.suffix}{dot}{band}"
             found[label] = number._replace(link=place.name)
     for short, name in (("throughput", "throughput"), ("window", "window_mean")):
-        labelled = _of_labels(short, summary[name], "flows")
+        labelled = numbers_of(short, summary[name], "flows")
         for flow, label in zip(scenario.flows, labelled, strict=True):
             if short == "throughput" or flow.sender.signal is not None:
                 found[label] = labelled[label]
@@ -288,36 +168,26 @@ def _numbers(comparison: Comparison, run: Run, summary: xarray.Dataset) -> dict[
 
 def _numbers_at(
     comparison: Comparison, run: Run, summary: xarray.Dataset, place: Place
-) -> dict[str, _Number]:
+) -> dict[str, Number]:
     """Return the numbers of one link under the names that those of the only one have."""
     late, schema = slice(comparison.after, None), schema_of(run.result)
     result, here = at_place(run.result, place), at_place(summary, place)
-    found: dict[str, _Number] = {}
+    found: dict[str, Number] = {}
     for name in _SUMMARY:
-        found |= _of_labels(name, here[name], "band")
+        found |= numbers_of(name, here[name], "band")
     if "band" in here.dims and schema.binned:
         # Packets count the backlog at the rate of the link; what serves a queue of two is less.
         spent = result[schema.waited].sel(time=late).mean("time")
         mine = here["queue_delay_mean"].copy(data=spent.transpose("seed", "band"))
-        found |= _of_labels("queue_delay_mean", mine, "band")
+        found |= numbers_of("queue_delay_mean", mine, "band")
     spread = found["delay_sd"]
     if not schema.binned and spread.seeds[0] < _TOLERANCE * found["delay_mean"].seeds[0]:
         # Of a fluid at rest, what is left is the solver's.
         found["delay_sd"] = spread._replace(seeds=np.zeros(1))
     if has_gains(place.node.aqm):
         u = result["controller"].sel(time=late).mean("time")
-        found["controller"] = _Number("1", np.atleast_1d(u.to_numpy()))
+        found["controller"] = Number("1", np.atleast_1d(u.to_numpy()))
     return found
-
-
-def _of_labels(name: str, values: xarray.DataArray, dim: str) -> dict[str, _Number]:
-    units = str(values.attrs["units"])
-    if dim not in values.dims:
-        return {name: _Number(units, np.atleast_1d(values.to_numpy()))}
-    return {
-        f"{name}.{label}": _Number(units, np.atleast_1d(values.sel({dim: label}).to_numpy()))
-        for label in values[dim].to_numpy()
-    }
 
 
 def _swings(comparison: Comparison, run: Run, places: list[Place]) -> dict[str, list[Oscillation]]:
@@ -387,7 +257,7 @@ def _facts(comparison: Comparison, pair: list[Any], stretch: slice) -> _Facts:
 
 def _table(
     comparison: Comparison,
-    numbers: list[dict[str, _Number]],
+    numbers: list[dict[str, Number]],
     facts: list[_Facts],
     until: float,
 ) -> xarray.Dataset:
@@ -449,7 +319,7 @@ def _words(dim: str, values: list[str], text: str) -> Column:
     return Column((dim,), np.array(values, dtype=object), "1", text)
 
 
-def _bearing(scenario: Scenario, numbers: dict[str, _Number]) -> dict[str, list[str]]:
+def _bearing(scenario: Scenario, numbers: dict[str, Number]) -> dict[str, list[str]]:
     """Return the links that bear on each number: of a class all that it crosses, also back."""
     names = [place.name for place in places_in(scenario)]
     ways = {

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.design.outcomes.measures import MEASURES
-from pi2_fluid.latex import Interval, LatexTable
+from pi2_fluid.intervals import Interval
+from pi2_fluid.latex import LatexTable
 from pi2_fluid.units import rate_in_words
 
 if TYPE_CHECKING:
