@@ -31,7 +31,7 @@ def with_packet_size(sender: T, packet_size: Number) -> T:
     Raises
     ------
     ScenarioError
-        If it has another packet size: on a link all packets have one size.
+        If it has another packet size: a link's is what segments are counted in.
     """
     size, own = validate_quantity(packet_size, "size", "packet_size"), sender.packet_size
     if own is None:
@@ -41,7 +41,8 @@ def with_packet_size(sender: T, packet_size: Number) -> T:
     if not (is_traced(size) or is_traced(own)) and np.any(np.not_equal(own, size)):
         raise ScenarioError(
             f"{type(sender).__name__} packet_size = {show_value(own)} B is not the link's"
-            f" {show_value(size)} B, and all packets of a link have one size: leave it out."
+            f" {show_value(size)} B, in which segments are counted: leave it out, and give Flows"
+            f' packet_size = "{own:g}B" if its packets are smaller.'
         )
     return sender
 

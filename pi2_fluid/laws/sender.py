@@ -225,6 +225,11 @@ class Sender(Stated, Record, ABC):
         return None
 
     @property
+    def even(self) -> bool:
+        """Whether a sender of constant rate sends packets one by one, evenly, without pauses."""
+        return True
+
+    @property
     def price_response(self) -> PriceResponse | None:
         """How it answers prices, if that is a form that proofs over any network know; or None."""
         return None

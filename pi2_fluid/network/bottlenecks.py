@@ -23,7 +23,12 @@ from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.registry import AQMS, aqm_class
 from pi2_fluid.network.assumptions import check_assumptions
-from pi2_fluid.network.flows import Flows, refuse_finite, require_responsive
+from pi2_fluid.network.flows import (
+    Flows,
+    refuse_finite,
+    require_equal_packets,
+    require_responsive,
+)
 from pi2_fluid.network.network import Network, Node
 from pi2_fluid.network.prices import LEAST, share_by_prices
 from pi2_fluid.network.response import answer, linear_form, plain, window_of
@@ -178,6 +183,7 @@ def network_equilibrium(network: Network) -> NetworkPoint:
     for node in network.nodes:
         _require_known(node)
     queues = {node.name: node.aqm for node in network.nodes}
+    require_equal_packets(network.flows, list(queues.values()), network.packet_size)
     for flow in network.flows:
         require_round_trip(flow, [queues[name] for name in flow.route or list(queues)[:1]])
     flows = on_their_ways(network.flows, queues, network.packet_size)

@@ -107,6 +107,12 @@ def check_times(scenario: Described) -> None:
             flows.sender.on_link(scenario.packet_size)
         except ScenarioError as error:
             raise ScenarioError(f"{place} {error}") from None
+        if flows.packet_size is not None and flows.packet_size > scenario.packet_size:
+            raise ScenarioError(
+                f"{place} packet_size = {float(flows.packet_size):g} B is more than the link's"
+                f" {float(scenario.packet_size):g} B, which are the largest packets: lower it, or"
+                " raise that of the link."
+            )
         if flows.sender.constant_rate is not None and flows.initial_window != _INITIAL_WINDOW:
             raise ScenarioError(
                 f"{place} initial_window = {flows.initial_window:g} has no meaning, for a Cbr has"

@@ -22,7 +22,12 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
 from pi2_fluid.network.filling import fill
-from pi2_fluid.network.flows import Flows, refuse_finite, require_responsive
+from pi2_fluid.network.flows import (
+    Flows,
+    refuse_finite,
+    require_equal_packets,
+    require_responsive,
+)
 from pi2_fluid.network.link import Link, with_buffer
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.response import linear_form, plain, respond, window_of
@@ -309,6 +314,7 @@ def equilibrium(
     flows, (capacity, packet_size) = tuple(several), given.values()
     capacity = validate_quantity(capacity, "rate", "capacity", usual_from=SLOW_LINK)
     packet_size = validate_quantity(packet_size, "size", "packet_size")
+    require_equal_packets(flows, [aqm], packet_size)
     flows = tuple(replace(f, sender=f.sender.on_link(packet_size)) for f in flows)
     for flow in flows:
         require_round_trip(flow, [aqm])

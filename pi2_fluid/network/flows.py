@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from pi2_fluid.errors import QuantityError, ScenarioError, UnsupportedError, show_value
+from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import (
@@ -23,7 +24,7 @@ from pi2_fluid.records.record import (
 )
 from pi2_fluid.units import LONG_PATH, format_quantity, is_traced
 
-__all__ = ["Flows", "class_names", "refuse_finite", "require_responsive"]
+__all__ = ["Flows", "class_names", "refuse_finite", "require_equal_packets", "require_responsive"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +56,9 @@ class Flows(Record):
         Whether the class begins in slow start.
     delayed_ack : bool, default True
         Whether receivers acknowledge every other segment (packets only).
-    ecn : bool, optional
-        Whether packets are marked instead of dropped; None: those of scalable senders.
+    ecn : bool or str, optional
+        Whether packets are marked instead of dropped; None: those of scalable senders. "ect0" or
+        "ect1" says as what, whatever the sender is: a dual queue takes ECT(1) for L4S traffic.
     route : str or sequence of str, optional
         Names of the nodes that the class crosses, in order; kept as a tuple. None: the only node.
     hops : float, str, or sequence of them
@@ -68,6 +70,8 @@ class Flows(Record):
     back_hops : float, str, or sequence of them
         Propagation times (s) as `hops`, from the receiver on. What both leave of `base_rtt` lies
         behind the last node there, or back.
+    packet_size : float or str, optional
+        Bytes of a full packet, at most the link's (of windows, in packets only). None: the link's.
 
     Raises
     ------
@@ -100,11 +104,12 @@ class Flows(Record):
     initial_window: Parameter = quantity(10.0, "number")
     slow_start: bool = choice(True, (True, False))
     delayed_ack: bool = choice(True, (True, False))
-    ecn: bool | None = choice(None, (None, True, False))
+    ecn: str | bool | None = choice(None, (None, True, False, "ect0", "ect1"))
     route: tuple[str, ...] | None = described(None, "names of nodes")
     hops: tuple[Number, ...] = quantities("time", usual=LONG_PATH, closed=True)
     back: tuple[str, ...] | None = described(None, "names of nodes")
     back_hops: tuple[Number, ...] = quantities("time", usual=LONG_PATH, closed=True)
+    packet_size: OptionalParameter = quantity(None, "size", optional=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -138,7 +143,14 @@ class Flows(Record):
     @property
     def ecn_capable(self) -> bool:
         """Whether its packets can be marked: `ecn`, or where that is None what the sender obeys."""
-        return self.sender.signal == "scalable" if self.ecn is None else self.ecn
+        return self.sender.signal == "scalable" if self.ecn is None else bool(self.ecn)
+
+    @property
+    def is_l4s(self) -> bool:
+        """Whether its packets are ECT(1), which a dual queue sends through its L4S queue."""
+        if isinstance(self.ecn, str):
+            return self.ecn == "ect1"
+        return self.ecn_capable and self.sender.signal == "scalable"
 
     def _check_hops(self) -> None:
         """Refuse hops of another number than that of the nodes, or longer than the path."""
@@ -219,6 +231,42 @@ def refuse_finite(classes: Sequence[Flows], instead: str = "Packets()") -> None:
             raise UnsupportedError(
                 f"flows {name!r} are Transfers, which end and begin anew packet by packet alone:"
                 f" use {instead}, or give Flows that send on and on."
+            )
+
+
+def require_equal_packets(
+    classes: Sequence[Flows], queues: Sequence[Aqm], packet_size: Number
+) -> None:
+    """Refuse classes whose packets are not what equations take them for.
+
+    Parameters
+    ----------
+    classes : sequence of Flows
+        The classes.
+    queues : sequence of Aqm
+        Those that they cross.
+    packet_size : float
+        Bytes of the segments that windows are counted in.
+
+    Raises
+    ------
+    UnsupportedError
+        If a window is one of smaller packets, or ECN fields send a class through another queue of a
+        dual queue than what its sender obeys.
+    """
+    coupled = any(queue.coupling is not None for queue in queues)
+    for flow, name in zip(classes, class_names(classes), strict=True):
+        size, sender = flow.packet_size, flow.sender
+        if size is not None and sender.constant_rate is None and np.any(size != packet_size):
+            raise UnsupportedError(
+                f"flows {name!r} packet_size = {show_value(size)} B is not that of the link, in"
+                " which equations count all windows: leave it out, or use Packets()."
+            )
+        if coupled and isinstance(flow.ecn, str) and flow.is_l4s != (sender.signal == "scalable"):
+            raise UnsupportedError(
+                f"flows {name!r} ecn = {flow.ecn!r} makes of {type(sender).__name__} what it is not"
+                " in the equations of coupled queues, which go by what a sender obeys: leave it"
+                " out, or use Packets()."
             )
 
 

@@ -354,12 +354,12 @@ def _build(cls: type[T], place: str, keys: dict[str, Any], of: str = "", **given
 def keys_of(cls: type[Record]) -> dict[str, Field[Any]]:
     """Return the fields of a class by their keys: their names, unless they have another.
 
-    Without one whose items are keys themselves, see `has_more_keys`.
+    Without one whose items are keys themselves, see `has_more_keys`, and those that engines tell.
     """
     return {
         field.metadata.get("key", field.name): field
         for field in fields(cls)
-        if field.init and "beside" not in field.metadata
+        if field.init and not ("beside" in field.metadata or field.metadata.get("told"))
     }
 
 

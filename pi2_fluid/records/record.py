@@ -94,6 +94,7 @@ def quantity(
     usual: float = math.inf,
     usual_from: float = -math.inf,
     optional: bool = False,
+    told: bool = False,
     tc: str | None = None,
     kernel: Unit | None = None,
 ) -> Any:
@@ -107,6 +108,8 @@ def quantity(
         As for `pi2_fluid.units.validate_quantity`.
     optional
         Whether it may be None.
+    told
+        Whether engines fill it in, so that text has no key for it.
     tc
         The word that tc has for it, where it knows the law.
     kernel
@@ -114,7 +117,7 @@ def quantity(
     """
     rule = {"dimension": dimension, "low": low, "high": high, "closed": closed, "usual": usual}
     rule["usual_from"] = usual_from
-    metadata = {"quantity": rule, "optional": optional, "tc": tc, "kernel": kernel}
+    metadata = {"quantity": rule, "optional": optional, "told": told, "tc": tc, "kernel": kernel}
     return dataclasses.field(default=default, metadata=metadata)
 
 

@@ -105,7 +105,8 @@ class TestRecord:
     def test_text_by_its_fields(self, sender):
         """As a writer of text sees it: the key of a field, if it has one, is the keyword."""
         keys = {f.metadata.get("key", f.name): f.name for f in dataclasses.fields(sender)}
-        assert keys == {"rate": "bitrate", "packet_size": "packet_size", "thinned": "thinned"}
+        others = ("packet_size", "thinned", "burst", "peak", "spacing", "on", "off")
+        assert keys == {"rate": "bitrate"} | {name: name for name in others}
         for names in (keys, dict.fromkeys(keys.values())):  # by key, and by name
             values = {key: getattr(sender, keys.get(key, key)) for key in names}
             assert Cbr(**values) == sender
@@ -246,3 +247,62 @@ class TestThinned:
         flows = [pf.Flows(pf.Reno(), 5, "100ms"), pf.Flows(Cbr(rate=1e6))]
         with pytest.raises(pf.UnsupportedError, match="thinned = True"):
             pf.Loop(flows, pf.Pi2(), capacity="10Mbit/s")
+
+
+class TestHowItComes:
+    """Bursts are of packets alone; pauses leave a mean rate to anything else."""
+
+    TURNS = Cbr(rate="6Mbit/s", on="1s", off="2s", burst="9000B")
+
+    def test_all_but_packets_take_the_mean_rate(self):
+        bound = self.TURNS.on_link(1500)
+        assert self.TURNS.constant_rate == 2e6
+        assert close(bound.sending_rate(1.0, 0.1), 2e6 / 12000)
+        assert self.TURNS.at_bitrate(1e6) == dataclasses.replace(self.TURNS, rate=3e6)
+        assert not self.TURNS.even
+
+    def test_a_trajectory_is_that_of_its_mean(self):
+        plain, turns = (
+            pf.simulate(
+                pf.Scenario("3s", pf.Link("10Mbit/s"), pf.Pi2(), [pf.Flows(law), beside]),
+                pf.Fluid(),
+            )
+            for law in (Cbr(rate="2Mbit/s"), self.TURNS)
+        )
+        np.testing.assert_array_equal(plain.queue_delay, turns.queue_delay)
+        assert "flows.sender.burst" in turns.attrs["not_modelled"]
+
+
+beside = pf.Flows(pf.Reno(), 2, "40ms")
+
+
+class TestWhatEquationsRefuse:
+    def test_windows_of_smaller_packets(self):
+        small = pf.Flows(pf.Reno(), 2, "40ms", packet_size="600B", name="small")
+        scenario = pf.Scenario("3s", pf.Link("10Mbit/s"), pf.Pi2(), small)
+        for call in (
+            lambda: pf.simulate(scenario, pf.Fluid()),
+            lambda: pf.equilibrium(small, pf.Pi2(), "10Mbit/s"),
+            lambda: pf.Loop(small, pf.Pi2(), capacity="10Mbit/s"),
+        ):
+            with pytest.raises(pf.UnsupportedError, match=r"'small' packet_size = 600\.0 B is"):
+                call()
+        same = dataclasses.replace(small, packet_size=1500)
+        assert pf.equilibrium(same, pf.Pi2(), "10Mbit/s").window[0] > 2
+
+    def test_but_rates_have_no_packets(self):
+        voice = pf.Flows(Cbr(rate="80kbit/s"), 3, packet_size="200B")
+        plain = pf.Flows(Cbr(rate="80kbit/s"), 3)
+        one, two = (pf.equilibrium([f, beside], pf.Pi2(), "10Mbit/s") for f in (voice, plain))
+        assert one.p_prime == two.p_prime
+
+    @pytest.mark.parametrize("aqm", [pf.DualPi2(), pf.CoupledPi2()])
+    def test_fields_that_no_sender_of_that_kind_has(self, aqm):
+        udp = pf.Flows(Cbr(rate="1Mbit/s"), ecn="ect1")
+        scenario = pf.Scenario("3s", pf.Link("10Mbit/s"), aqm, [udp, beside])
+        for call in (
+            lambda: pf.simulate(scenario, pf.Fluid()),
+            lambda: pf.equilibrium([udp, beside], aqm, "10Mbit/s"),
+        ):
+            with pytest.raises(pf.UnsupportedError, match="'cbr' ecn = 'ect1' makes of Cbr what"):
+                call()

@@ -68,11 +68,14 @@ def settable(law: Any) -> list[dataclasses.Field[Any]]:
 
 @every_law
 def test_it_is_written_and_read(place: str, kind: str) -> None:
-    law = queue_of(kind) if place == "aqm" else sender_of(kind)
+    law = law_of(place, kind)
     aqm, sender = (law, pf.Reno()) if place == "aqm" else (pf.Pi2(), law)
     made = pf.Scenario(9, LINK, aqm, pf.Flows(sender, 3, "100ms"))
     again = pf.Scenario.from_toml(made.to_toml())
     assert again == made
+    # what the link tells it is not written: the link is
+    told = dataclasses.replace(made, flows=pf.Flows(sender.on_link(LINK.packet_size), 3, "100ms"))
+    assert told.to_toml() == made.to_toml()
     assert f'{"kind" if place == "aqm" else "sender"} = "{kind}"' in made.to_toml()
     assert kind_of(again.aqm if place == "aqm" else again.flows[0].sender) == kind
     face = pf.linux if type(law).only_in else pf
@@ -360,6 +363,10 @@ def test_what_it_says_of_its_rate_is_so(kind: str) -> None:
         assert other is None
     elif other is not None:
         assert other.constant_rate == 3e6
+        assert {"rate", "burst", "peak", "poisson", "sends", "pause"} == set(
+            sender.packet_parameters()
+        )
+        assert sender.even
         assert type(other) is type(sender)
     response = sender.price_response
     if response is None:

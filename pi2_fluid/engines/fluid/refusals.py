@@ -10,7 +10,7 @@ from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.network.flows import Flows, refuse_finite
+from pi2_fluid.network.flows import Flows, refuse_finite, require_equal_packets
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.routes import places_of
 from pi2_fluid.network.scenario import Scenario
@@ -48,6 +48,8 @@ def require_round_trips(scenario: Scenario) -> None:
     require_equations(*scenario.network.laws)
     require_shares(scenario.network)
     refuse_finite(scenario.flows)
+    queues = [node.aqm for node in scenario.network.nodes]
+    require_equal_packets(scenario.flows, queues, scenario.network.nodes[0].link.packet_size)
     for flow in scenario.flows:
         if flow.sender.constant_rate is None and np.any(np.equal(flow.base_rtt, 0.0)):
             raise DomainError(
@@ -91,6 +93,7 @@ def not_modelled(scenario: Scenario) -> list[str]:
     laws += [("flows.sender", flow.sender) for flow in scenario.flows]
     found = [f"{place}.{name}" for place, law in laws for name in law.packets_only]
     found += ["flows.slow_start"] * any(map(_begins_at_once, scenario.flows))
+    found += ["flows.packet_size"] * any(flow.packet_size is not None for flow in scenario.flows)
     found += ["flows.back"] * any(flow.back for flow in scenario.flows)
     return [*_PACKETS_ONLY, *_NETWORKS_ONLY * (len(nodes) > 1), *dict.fromkeys(found)]
 

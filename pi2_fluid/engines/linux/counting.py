@@ -124,7 +124,7 @@ def _l4s(ecn: NDArray[np.uint8], scenario: Scenario, owner: IntArray) -> IntArra
 
     The router makes ECT(1) of the ECT(0) of scalable senders, behind the tap.
     """
-    scalable = np.array([int(flow.sender.signal == "scalable") for flow in scenario.flows])
+    scalable = np.array([int(flow.is_l4s) for flow in scenario.flows])
     return np.where(ecn == _ECT0, scalable[owner], ecn & 1).astype(np.int64)
 
 

@@ -213,7 +213,7 @@ class Linux(Engine):
         duration = float(scenario.duration)
         found, interrupted = run_guests(machine, task.plans, workers, duration, count, progress)
         dual = scenario.aqm.bands > 1
-        bands = [int(dual and flow.sender.signal == "scalable") for flow in scenario.flows]
+        bands = [int(dual and flow.is_l4s) for flow in scenario.flows]
         attrs = provenance(
             scenario, self.name, RUNS, not_modelled(task.scenario), interrupted=interrupted
         )

@@ -45,7 +45,7 @@ from pi2_fluid.engines.linux.messages import (
     set_htb_class,
 )
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
-from pi2_fluid.network.flows import refuse_finite
+from pi2_fluid.network.flows import Flows, refuse_finite
 from pi2_fluid.network.outstanding import socket_bytes
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
@@ -67,6 +67,7 @@ _HELD: Final = 200_000  # packets in a netem at most
 _PORT: Final = 5000  # of the first class's receiver
 _ETHERNET: Final = 14  # bytes of a frame's header, which the queue counts
 _UDP: Final = 28  # bytes of headers of IP and UDP
+_LEAST_DATAGRAM: Final = _ETHERNET + _UDP
 _HANDLE: Final = 0x100000  # of the queue
 # Between two readings of what the queue counts, and of what flows say of themselves (s), at most.
 _SAMPLE, _FLOW_SAMPLE = 0.002, 0.1
@@ -216,7 +217,7 @@ def _bottleneck(scenario: Scenario, queue: Told) -> Iterator[Message]:
     if scenario.aqm.bands > 1:
         yield add_clsact(_ROUTER, "r_s")
         for index, flow in enumerate(scenario.flows):
-            if flow.sender.signal == "scalable":
+            if flow.is_l4s and flow.sender.constant_rate is None:
                 yield mark_as_l4s(_ROUTER, "r_s", _PORT + index, _FIRST_NETEM + index)
 
 
@@ -235,12 +236,27 @@ def _changes(scenario: Scenario) -> Iterator[str]:
 
 def _classes(scenario: Scenario, paths: list[int]) -> Iterator[str]:
     for flow in scenario.flows:
-        rate = flow.sender.constant_rate
-        control = "reno" if rate is not None else congestion_of(flow.sender)
         priority = _priority(paths.index(to_ns(flow.base_rtt)))
-        payload = int(scenario.packet_size) - _ETHERNET - _UDP
-        ecn, bps = int(flow.ecn_capable), float(rate or 0)
-        yield f"class {control} {ecn} {priority} {bps!r} {payload}"
+        if flow.sender.constant_rate is None:
+            control, ecn, sent = congestion_of(flow.sender), int(flow.ecn_capable), "0.0 0 0 -1"
+        else:
+            control, ecn, sent = "reno", _field(flow), _datagrams(flow, int(scenario.packet_size))
+        yield f"class {control} {ecn} {priority} {sent}"
+
+
+def _field(flow: Flows) -> int:
+    """Return the ECN field of datagrams."""
+    return (1 if flow.is_l4s else 2) if flow.ecn_capable else 0
+
+
+def _datagrams(flow: Flows, link: int) -> str:
+    """Return when datagrams go (s), bytes in each, and of a burst how many and what is left."""
+    told, headers = flow.sender.packet_parameters(), _ETHERNET + _UDP
+    size = int(flow.packet_size or link)
+    burst = int(told["burst"] or size)
+    full, rest = divmod(burst, size)
+    interval = 8.0 * burst / float(told["rate"])
+    return f"{interval!r} {size - headers} {full} {rest - headers if rest else -1}"
 
 
 def flow_times(scenario: Scenario, seed: int) -> list[tuple[int, float, float]]:
@@ -320,12 +336,19 @@ def _require_flows(scenario: Scenario, index: int) -> None:
     flow, place = scenario.flows[index], _place(scenario, index)
     _whole(flow.count, f"{place} count", 1, _MOST_FLOWS)
     if flow.sender.constant_rate is not None:
-        if flow.ecn:
-            raise UnsupportedError(
-                f"{place} ecn = True is not for {type(flow.sender).__name__}, whose datagrams the"
-                " guest sends without it: leave ecn out, or use another engine, e.g. Packets()."
-            )
+        _require_datagrams(flow, int(scenario.packet_size), place)
         return
+    if flow.packet_size not in {None, scenario.packet_size}:
+        raise UnsupportedError(
+            f"{place} packet_size = {show_value(flow.packet_size)} B is not for"
+            f" {type(flow.sender).__name__}, whose segments the guest's devices make full: leave it"
+            " out, or use another engine, e.g. Packets()."
+        )
+    if isinstance(flow.ecn, str) and flow.is_l4s != (flow.sender.signal == "scalable"):
+        raise UnsupportedError(
+            f"{place} ecn = {flow.ecn!r} is not what Linux's {congestion_of(flow.sender)} sends:"
+            " leave it out, or use another engine, e.g. Packets()."
+        )
     congestion_of(flow.sender)
     for field, known in (("initial_window", _WINDOW), ("slow_start", True), ("delayed_ack", True)):
         if (value := getattr(flow, field)) != known:
@@ -337,6 +360,24 @@ def _require_flows(scenario: Scenario, index: int) -> None:
         raise UnsupportedError(
             f"{place} ecn = False asks for {type(flow.sender).__name__} without marks, which Linux"
             " turns on for it: leave ecn out, or use another engine, e.g. Packets()."
+        )
+
+
+def _require_datagrams(flow: Flows, link: int, place: str) -> None:
+    told, size = flow.sender.packet_parameters(), int(flow.packet_size or link)
+    for what, name in (("peak", "peak"), ("poisson", "spacing"), ("pause", "off")):
+        if told[what]:
+            raise UnsupportedError(
+                f"{place} {name} = {show_value(getattr(flow.sender, name))} is not what the guest's"
+                " program does, which sends bursts at once and evenly: leave it out, or use another"
+                " engine, e.g. Packets()."
+            )
+    _whole(size, f"{place} packet_size", _LEAST_DATAGRAM, link)
+    rest = int(told["burst"]) % size
+    if told["burst"] and 0 < rest < _LEAST_DATAGRAM:
+        raise DomainError(
+            f"{place} burst = {show_value(told['burst'])} B leaves {rest} B for its last packet,"
+            f" less than the {_LEAST_DATAGRAM} B of headers: give some more, or less."
         )
 
 

@@ -247,6 +247,21 @@ def _require_links(scenario: Scenario) -> None:
 
 def _require_flows(scenario: Scenario, index: int) -> None:
     flow, place = scenario.flows[index], _place(scenario, index)
+    if flow.packet_size not in {None, scenario.packet_size}:
+        raise UnsupportedError(
+            f"{place} packet_size = {show_value(flow.packet_size)} B is not what the engine asks"
+            " ns-3 for, whose packets all have the link's: leave it out, or use Packets()."
+        )
+    if not flow.sender.even:
+        raise UnsupportedError(
+            f"{place} sends in bursts, at random or with pauses, and the engine asks ns-3 for even"
+            " packets: leave burst, spacing and off out, or use Packets()."
+        )
+    if isinstance(flow.ecn, str):
+        raise UnsupportedError(
+            f"{place} ecn = {flow.ecn!r} is not what the engine asks ns-3 for, whose senders choose"
+            " the field: give true or false, or use Packets()."
+        )
     _whole(flow.count, f"{place} count", 1, _MOST_FLOWS)
     _whole(flow.initial_window, f"{place} initial_window", 1, _MOST_WINDOW)
 

@@ -11,6 +11,7 @@ import numpy as np
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.laws import congestion_of, discipline_of
 from pi2_fluid.engines.packet.requirements import interval_of
+from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.network import Node
@@ -123,11 +124,11 @@ def pack(
 def ecn_field(flow: Flows) -> int:
     """Return the ECN field of what a class sends: whether, and as what, it may be marked.
 
-    ECT(1) says that the sender is scalable: a dual queue sends it through its L4S queue.
+    ECT(1) says that the sender is scalable, or claims to be: a dual queue sends it through L.
     """
     if not flow.ecn_capable:
         return NOT_ECT
-    return ECT1 if flow.sender.signal == "scalable" else ECT0
+    return ECT1 if flow.is_l4s else ECT0
 
 
 def _pack_link(
@@ -153,9 +154,10 @@ def _pack_class(
     sender: Any = flow.sender
     name: str | None = None
     parameters: dict[str, float] = {}
-    interval = 0.0
+    source: dict[str, float] | None = None
+    size = size if flow.packet_size is None else int(flow.packet_size)
     if sender.constant_rate is not None:
-        interval = interval_of(sender.constant_rate, size)
+        source = _pack_source(sender, size)
     else:
         name, parameters = congestion_of(sender)
     hops = _pack_hops(flow, len(route), len(back))
@@ -163,7 +165,8 @@ def _pack_class(
     return {
         "congestion": name,
         "parameters": parameters,
-        "interval": interval,
+        "packet_size": size,
+        "source": source,
         "count": int(flow.count),
         "base_rtt": to_ns(flow.base_rtt),
         "start": to_ns(flow.start),
@@ -179,6 +182,20 @@ def _pack_class(
         "hops": hops[: len(route)],
         "back": back,
         "back_hops": hops[len(route) :],
+    }
+
+
+def _pack_source(sender: Sender, size: int) -> dict[str, float]:
+    """Return when packets of a constant rate come, in ns and bytes."""
+    numbers = {name: float(value) for name, value in sender.packet_parameters().items()}
+    burst = numbers["burst"] or size
+    return {
+        "interval": interval_of(numbers["rate"], burst),
+        "burst": int(burst),
+        "spacing": 8.0 * NS / numbers["peak"] if numbers["peak"] else 0.0,
+        "poisson": bool(numbers["poisson"]),
+        "sends": NS * numbers["sends"],
+        "pause": NS * numbers["pause"],
     }
 
 

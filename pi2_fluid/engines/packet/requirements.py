@@ -47,6 +47,7 @@ _MOST_LINKS: Final = _LIMITS["MOST_LINKS"]
 _MOST_LEGS: Final = _LIMITS["MOST_LEGS"]
 _MOST_WINDOW: Final = _LIMITS["MOST_WINDOW"]
 _MOST_BUFFER: Final = _LIMITS["MOST_BUFFER"]
+_MOST_BURST: Final = _LIMITS["MOST_BURST"]
 _PACKET: Final = (_LIMITS["LEAST_PACKET"], _LIMITS["MOST_PACKET"])  # bytes
 _MOST_AT_ONCE: Final = 50_000_000  # packets of first windows: some 2.5 GB
 _MOST_UPDATES: Final = 1_000_000_000  # of all controllers: half a minute
@@ -132,9 +133,10 @@ def require_packets(scenario: Scenario) -> None:
         _whole(flow.count, f"{place} count", 1, _MOST_FLOWS)
         _whole(flow.initial_window, f"{place} initial_window", 1, _MOST_WINDOW)
         _short(flow.base_rtt, f"{place} base_rtt")
-        rate = flow.sender.constant_rate
-        if rate is not None:
-            _require_slot(float(rate), size, f"{place} rate")
+        own = size if flow.packet_size is None else flow.packet_size
+        _whole(own, f"{place} packet_size", *_PACKET)
+        if flow.sender.constant_rate is not None:
+            _require_source(flow.sender, own, place)
         if isinstance(flow, Transfers):
             _require_transfers(flow, scenario, place)
     for change in scenario.changes:
@@ -172,6 +174,27 @@ def _require_timers(scenario: Scenario, counts: Sequence[int]) -> None:
             f"{type(sender).__name__} interval = {float(sender.timer or 0.0):g} s makes {many:.3g}"
             f" updates of all flows in a run, more than {_MOST_UPDATES:.0e}: give a longer one,"
             " fewer flows, or a shorter duration."
+        )
+
+
+def _require_source(sender: Sender, size: Number, place: str) -> None:
+    """Refuse packets that come too fast or too rarely, and pauses after next to none."""
+    told = sender.packet_parameters()
+    rate, burst = float(told["rate"]), float(told["burst"] or size)
+    _whole(burst, f"{place} burst", 1, _MOST_BURST)
+    for name in ("rate", "peak"):
+        if told[name]:
+            _require_slot(float(told[name]), size, f"{place} {name}")
+    interval = interval_of(rate, burst)
+    _require_slot(rate, burst, f"{place} rate")
+    for name, key in (("on", "sends"), ("off", "pause")):
+        if told[key]:
+            _short(told[key], f"{place} {name}", low=1)
+    if told["sends"] and NS * float(told["sends"]) < 1e-3 * interval:
+        raise DomainError(
+            f"{place} on = {float(told['sends']):g} s is less than a thousandth of the"
+            f" {interval / NS:g} s between two of its packets or bursts: raise on or rate, or lower"
+            " burst."
         )
 
 

@@ -134,7 +134,7 @@ class Paganini(Sender):
     phi: Parameter = quantity(100.0, "number", low=1.0)
     static: bool = choice(False, (True, False))
     max_rate: OptionalParameter = quantity(None, "rate", optional=True)
-    packet_size: OptionalParameter = quantity(None, "size", optional=True)
+    packet_size: OptionalParameter = quantity(None, "size", optional=True, told=True)
     window: Parameter = quantity(31.0, "number", high=float(_MOST_MARKS))
     interval: Parameter = quantity("5ms", "time", usual=LONG_WAIT)
     max_increment: Parameter = quantity(1.0, "number")

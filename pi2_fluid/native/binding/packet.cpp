@@ -288,8 +288,10 @@ links
     discipline of the kernel, and the parameters of that; pushes, what is added to the controller's
     variable before each update, from the first on.
 classes
-    Of each class: congestion, its control (None: constant bit rate), and the parameters of
-    that; interval between packets (ns, of a constant bit rate); count; base_rtt, start, stop
+    Of each class: congestion, its control (None: nobody answers it), and the parameters of that;
+    packet_size (bytes); source, None with congestion: interval between bursts (ns), burst (bytes),
+    spacing (ns between bytes, 0: all at once), poisson (bool), sends and pause (ns, mean times for
+    which it does in turns; 0: it never pauses); count; base_rtt, start, stop
     (None: the end) and start_jitter (ns); initial_window (segments); slow_start, delayed_ack,
     paced (bool); ecn, the field (0 Not-ECT, 1 ECT(1), 2 ECT(0)); sizes of its transfers, as for
     packet_sizes (None: its flows send on and on); idle, the mean time between two of a flow (ns),

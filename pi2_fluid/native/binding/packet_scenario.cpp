@@ -48,17 +48,35 @@ double mean_time(const Entries &e, const char *name, double least)
     return ns;
 }
 
-pi2_packet_class class_of(nb::handle item, const std::string &what, SizesTold &sizes)
+// What nobody answers: how often it sends how many bytes, evenly or at random, and when it pauses.
+void read_source(nb::handle item, const std::string &what, pi2_packet_class &c)
+{
+    const Entries e(item, what, {"interval", "burst", "spacing", "poisson", "sends", "pause"});
+    const auto longest = static_cast<double>(PI2_LONGEST_SLOT);
+    c.interval = e.as<double>("interval");
+    if (!(c.interval >= 1.0 && c.interval <= longest))
+        refuse(what + " interval is outside [1, 2^53] ns.");
+    c.burst = static_cast<std::uint32_t>(e.whole("burst", 1, PI2_MOST_BURST));
+    c.spacing = e.as<double>("spacing");
+    if (!(c.spacing >= 0.0 && c.spacing * c.packet_size <= longest))
+        refuse(what + " spacing is no number of ns, or lets a packet take more than 2^53.");
+    c.poisson = e.as<bool>("poisson");
+    c.pause = mean_time(e, "pause", 1.0);
+    c.sends = mean_time(e, "sends", 1.0);
+    if (c.pause > 0.0 && !(c.sends >= 1e-3 * c.interval && c.sends <= longest && c.pause <= longest))
+        refuse(what + " sends for less than a thousandth of its interval, or it or its pause for more than 2^53 ns.");
+}
+
+pi2_packet_class class_of(nb::handle item, int packet_size, const std::string &what, SizesTold &sizes)
 {
     const Entries e(item, what,
-                    {"congestion", "parameters", "interval", "count", "base_rtt", "start", "stop", "start_jitter",
+                    {"congestion", "parameters", "packet_size", "source", "count", "base_rtt", "start", "stop", "start_jitter",
                      "initial_window", "slow_start", "delayed_ack", "paced", "ecn", "sizes", "idle", "gap", "route",
                      "hops", "back", "back_hops"});
     pi2_packet_class c = {};
+    c.packet_size = static_cast<int>(e.whole("packet_size", PI2_LEAST_PACKET, packet_size));
     if (e.is_none("congestion")) {
-        c.interval = e.as<double>("interval");
-        if (!(c.interval >= 1.0 && c.interval <= static_cast<double>(PI2_LONGEST_SLOT)))
-            refuse(what + " interval is outside [1, 2^53] ns.");
+        read_source(e["source"], what + " source", c);
     } else {
         const auto name = e.as<std::string>("congestion");
         c.congestion = named(pi2_find_congestion(name.c_str()), name, "congestion control");
@@ -78,7 +96,7 @@ pi2_packet_class class_of(nb::handle item, const std::string &what, SizesTold &s
     c.gap = mean_time(e, "gap", 1.0);
     if (!e.is_none("sizes")) {
         if (!c.congestion)
-            refuse(what + " sends at a constant rate, and has no transfers.");
+            refuse(what + " is a source that nobody answers, and has no transfers.");
         sizes = e.as<SizesTold>("sizes");
         c.sizes = sizes_of(sizes, what);
     }
@@ -198,7 +216,7 @@ void PacketScenario::read_classes(const AllDescribed &described)
     for (nb::handle item : described) {
         const std::size_t number = classes.size();
         const std::string what = "class " + std::to_string(number);
-        pi2_packet_class c = class_of(item, what, sizes.emplace_back());
+        pi2_packet_class c = class_of(item, problem.packet_size, what, sizes.emplace_back());
         const Way there = way_of(item, "route", "hops"), back = way_of(item, "back", "back_hops");
         std::int64_t left = c.base_rtt;
         if (there.links.empty())

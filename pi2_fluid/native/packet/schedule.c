@@ -1,4 +1,4 @@
-/* The schedule: when flows start and stop, when the capacity changes, and traffic of constant bit rate. */
+/* The schedule: when flows start and stop, and when the capacity changes. */
 #include "packet/schedule.h"
 
 #include <stdlib.h>
@@ -7,10 +7,8 @@
 #include "packet/run/statistics.h"
 #include "packet/run/streams.h"
 #include "packet/run/transfers.h"
+#include "packet/source.h"
 #include "packet/tcp/ends/connection.h"
-
-/* Packets of a flow of constant bit rate that are counted out in one go. */
-enum { MOST_COUNTED = 1 << 30 };
 
 /* Steps: of each class its beginning, its changes and its end; changes of capacities */
 
@@ -185,31 +183,6 @@ void pi2_schedule_start(pi2_run *run, int64_t now)
     if (pi2_class_of(run, f)->spec->congestion) {
         pi2_flow_open(run, f, now);
     } else {
-        f->life = PI2_ESTABLISHED;
-        f->syn_arrived = now; /* from when its packets are counted out */
-        pi2_count_flow(run, f, 1, now);
-        pi2_cbr_send(run, f, now);
+        pi2_source_start(run, f, now);
     }
-}
-
-/* The k-th packet leaves k intervals after the first, so that rounding to ns does not add up. */
-void pi2_cbr_send(pi2_run *run, pi2_flow *f, int64_t now)
-{
-    const pi2_class *class_ = pi2_class_of(run, f);
-    const pi2_packet_class *spec = class_->spec;
-    pi2_packet packet = {
-        .sent = now,
-        .segment = f->window.next++,
-        .flow = pi2_number(run, f),
-        .bytes = (uint16_t)run->scenario.packet_size,
-        .ecn = (uint8_t)spec->ecn,
-        .flags = PI2_UNRESPONSIVE,
-    };
-    const int64_t next = f->syn_arrived + (int64_t)((double)f->window.next * spec->interval + 0.5);
-    if (f->window.next == MOST_COUNTED) { /* counting begins anew before it would come to its end */
-        f->window.next = 0;
-        f->syn_arrived = next;
-    }
-    pi2_timer_set(&run->timers, &f->timers[PI2_SENDER_TIMER], next);
-    pi2_link_begin(run, class_, &packet, now);
 }

@@ -9,5 +9,3 @@ void pi2_schedule_free(pi2_run *run);
 /* The next step of the schedule, and the next start of a flow. */
 void pi2_schedule_step(pi2_run *run, int64_t now);
 void pi2_schedule_start(pi2_run *run, int64_t now);
-/* A flow of constant bit rate sends its next packet. */
-void pi2_cbr_send(pi2_run *run, pi2_flow *flow, int64_t now);

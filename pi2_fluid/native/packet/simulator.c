@@ -13,6 +13,7 @@
 #include "packet/run/streams.h"
 #include "packet/run/transfers.h"
 #include "packet/schedule.h"
+#include "packet/source.h"
 #include "packet/tcp/ends/receiver.h"
 #include "packet/tcp/ends/sender.h"
 #include "packet/tcp/ends/timeout.h"
@@ -168,7 +169,7 @@ static void act_timer(pi2_run *run, int64_t now)
     run->now = now;
     f = run->flows + number / PI2_TIMERS_EACH;
     if (!pi2_class_of(run, f)->spec->congestion)
-        pi2_cbr_send(run, f, now);
+        pi2_source_send(run, f, now);
     else if (number % PI2_TIMERS_EACH == PI2_SENDER_TIMER)
         pi2_sender_timer(run, f, now);
     else if (number % PI2_TIMERS_EACH == PI2_DELAYED_ACK_TIMER)

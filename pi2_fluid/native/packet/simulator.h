@@ -28,7 +28,9 @@ enum { PI2_RUN_MORE, PI2_RUN_DONE, PI2_RUN_NO_MEMORY };
  * Whoever calls this has checked, and nothing here checks again, that
  *   duration is 1 ns to PI2_LONGEST, bin at least 1 ns, packet_size 64 to 65535;
  *   there are 1 to 65535 links, with a buffer of 1 to 10^9 and an ack_jitter of 0 to 2^31 ns;
- *   a full packet takes 1 ns to 2^53 ns at every capacity, and so long are the intervals of constant bit rate;
+ *   a full packet takes 1 ns to 2^53 ns at every capacity, and so long are the intervals of sources, and a full
+ *   packet of a class at their spacing, if that is not 0; bursts are of 1 to 2^30 bytes, and packets of a class of
+ *   64 bytes to those of the run; sources send at least a thousandth of their interval before they pause, if they do;
  *   there are 1 to 65535 classes, with base_rtt, start and start_jitter of 0 to PI2_LONGEST, stop not before start and
  *   up to PI2_LONGEST or PI2_NEVER, initial_window 1 to 10^6, routes of at least one link, with no link twice, up to
  *   10^6 links on all of them together, and hops of at least 0 that add up to base_rtt at most;

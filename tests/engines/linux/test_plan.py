@@ -161,7 +161,21 @@ def test_each_round_trip_has_a_band_that_its_classes_name() -> None:
         ["reno", "0", str(0x10001)],
         ["dctcp", "1", str(0x10003)],
     ]
-    assert [words[4:] for words in classes][2] == ["6000000.0", "1458"]
+    assert [words[4:] for words in classes][2] == ["0.002", "1458", "1", "-1"]
+
+
+def test_datagrams_have_their_size_their_bursts_and_their_field() -> None:
+    video = pf.Flows(pf.Cbr(rate="3Mbit/s", burst="12500B"), ecn="ect1")
+    voip = pf.Flows(pf.Cbr(rate="80kbit/s"), packet_size="200B", ecn="ect0")
+    scene = changed(flows=[video, voip], aqm=pf.DualPi2())
+    classes = lines(scene, "class")
+    # 8 full packets and 500 B, of which 42 are headers; every 1/30 s
+    assert [words[2] for words in classes] == ["1", "2"]
+    assert [words[4:] for words in classes] == [
+        [repr(1e5 / 3e6), "1458", "8", "458"],
+        ["0.02", "158", "1", "-1"],
+    ]
+    assert not [words for words in lines(scene, "nl") if words[3] == "44"]
 
 
 def test_a_dual_queue_is_shown_ect1_of_scalable_senders() -> None:
@@ -277,7 +291,18 @@ def link(**fields: object) -> dict[str, pf.Link]:
         ({"flows": reno(slow_start=False)}, pf.UnsupportedError, "slow_start = False is not what"),
         ({"flows": reno(delayed_ack=False)}, pf.UnsupportedError, "delayed_ack = False is not"),
         (of(pf.Dctcp(), ecn=False), pf.UnsupportedError, "ecn = False asks for Dctcp without"),
-        (of(pf.Cbr(rate="1Mbit/s"), ecn=True), pf.UnsupportedError, "ecn = True is not for Cbr"),
+        (of(pf.Reno(), ecn="ect1"), pf.UnsupportedError, "ecn = 'ect1' is not what Linux's reno"),
+        (of(pf.Reno(), packet_size=600), pf.UnsupportedError, "packet_size = 600.0 B is not for R"),
+        (of(pf.Cbr(rate=1e6), packet_size=41), pf.DomainError, "packet_size = 41 is no whole numb"),
+        (of(pf.Cbr(rate=1e6, burst=1510)), pf.DomainError, "burst = 1510.0 B leaves 10 B for its"),
+        *(
+            (of(pf.Cbr(rate=1e6, **more)), pf.UnsupportedError, f"{name} = {value} is not what the")
+            for more, name, value in (
+                ({"burst": 9000, "peak": 2e6}, "peak", "2000000.0"),
+                ({"spacing": "poisson"}, "spacing", "'poisson'"),
+                ({"on": 1, "off": 2}, "off", "2.0"),
+            )
+        ),
         (
             {"aqm": pf.Pi2(), "flows": reno(ecn=True)},
             pf.UnsupportedError,

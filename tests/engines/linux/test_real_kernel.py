@@ -32,6 +32,7 @@ FLOWS = (
     pf.Flows(pf.Reno(), 2, "20ms", start_jitter="100ms"),
     pf.Flows(pf.Dctcp(), 1, "30ms", start_jitter="100ms"),
     pf.Flows(pf.Cbr(rate="1Mbit/s"), 1),
+    pf.Flows(pf.Cbr(rate="600kbit/s", burst="5000B"), 1, packet_size="700B", ecn="ect1", name="l"),
 )
 SCENE = pf.Scenario("4s", LINK, pf.DualPi2(), FLOWS, changes=pf.Change("2s", capacity="5Mbit/s"))
 QUEUES = (

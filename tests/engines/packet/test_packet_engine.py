@@ -319,7 +319,8 @@ def test_pack_speaks_of_every_field() -> None:
     assert classes[0] == own | {
         "congestion": "reno",
         "parameters": {"decrease": 0.5, "per_ack": 0.0},
-        "interval": 0.0,
+        "packet_size": 1000,
+        "source": None,
         "count": 2,
         "initial_window": 10,
         "slow_start": False,
@@ -332,7 +333,7 @@ def test_pack_speaks_of_every_field() -> None:
         "back": [],
         "back_hops": [],
     }
-    assert classes[1] == CLASS | {"interval": 4e6, "count": 3}
+    assert classes[1] == CLASS | {"source": SOURCE | {"interval": 4e6}, "count": 3}
     assert changes == [change(2 * 10**9, 5e6, -1, 1), change(7 * 10**9, 4e6, -1, -1)]
     assert (seed, length, trace) == (4, 10**8, 7)
 
@@ -414,6 +415,14 @@ def test_a_change_at_the_end_of_a_bin_leaves_its_capacity_as_it_is():
 # --- the kernel's own door ------------------------------------------------------------------
 
 NO_TRANSFERS: Any = {"sizes": None, "idle": 0.0, "gap": 0.0}
+SOURCE: Any = {
+    "interval": 1e6,
+    "burst": 1000,
+    "spacing": 0.0,
+    "poisson": False,
+    "sends": 0.0,
+    "pause": 0.0,
+}
 ARGUMENTS = (
     10**9,
     1500,
@@ -433,7 +442,8 @@ ARGUMENTS = (
         {
             "congestion": None,
             "parameters": {},
-            "interval": 1e6,
+            "packet_size": 1000,
+            "source": SOURCE,
             "count": 1,
             "base_rtt": 0,
             "start": 0,
@@ -458,7 +468,11 @@ ARGUMENTS = (
 )
 LINK_OF_RUN: Any = ARGUMENTS[2][0]  # type: ignore[index]
 CLASS: Any = ARGUMENTS[3][0]  # type: ignore[index]
-SENDING = CLASS | {"congestion": "reno", "parameters": {"decrease": 0.5, "per_ack": 0.0}}
+SENDING = CLASS | {
+    "source": None,
+    "congestion": "reno",
+    "parameters": {"decrease": 0.5, "per_ack": 0.0},
+}
 
 
 def changed(items: Any, place: int, value: Any) -> Any:
@@ -519,9 +533,15 @@ def test_the_kernel_takes_good_numbers() -> None:
             ("congestion", "none", "'none' is not a congestion control"),
             ("congestion", "reno", "reno lacks 'decrease'"),
             *((k, x, f"class 0 {k}") for k, x in [
-                ("interval", 0.5), ("interval", float("nan")), ("count", -1), ("count", 10**7),
+                ("count", -1), ("count", 10**7), ("packet_size", 1501), ("packet_size", 63),
                 ("base_rtt", -1), ("start", 2**60), ("stop", -1), ("start_jitter", -1),
                 ("initial_window", 0), ("ecn", 3), ("slow_start", "no"),
+            ]),
+            *(("source", SOURCE | {k: x}, f"class 0 source {said}") for k, x, said in [
+                ("interval", 0.5, "interval"), ("interval", float("nan"), "interval"),
+                ("burst", 0, "burst"), ("burst", 2**30 + 1, "burst"), ("poisson", "no", "poisson"),
+                ("spacing", -1.0, "spacing"), ("spacing", 2.0**44, "spacing"),
+                ("pause", -1.0, "pause"), ("pause", 1e9, "sends for less than a thousandth"),
             ]),
             ("route", [], "class 0 route has no link"),
             ("back", [0], "class 0 has 1 links and 0 hops"),
@@ -536,7 +556,7 @@ def test_the_kernel_takes_good_numbers() -> None:
         (3, [CLASS | {"back": [0], "back_hops": [0]}], "class 0 route has link 0 twice"),
         (4, [change(10**10, 0.0, 1)], "change 0 at"),
         (4, [change(5, 0.0, 1), change(4, 0.0, 1)], "change 1 at"),
-        (3, [CLASS | {"sizes": ("fixed", [3.0])}], "class 0 sends at a constant rate"),
+        (3, [CLASS | {"sizes": ("fixed", [3.0])}], "class 0 is a source that nobody answers"),
         (3, [SENDING | {"sizes": ("normal", [3.0])}], "class 0 sizes = 'normal' is unknown"),
         (3, [SENDING | {"sizes": ("pareto", [3.0])}], "sizes pareto takes 3 numbers, not 1"),
         (3, [SENDING | {"sizes": ("fixed", [])}], "sizes fixed takes 1 numbers, not 0"),

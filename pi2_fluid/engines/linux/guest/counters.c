@@ -88,7 +88,7 @@ void sample_flows(double at)
     for (int i = 0; i < flow_count; i++) {
         uint8_t info[512] = {0};
         socklen_t size = sizeof info;
-        if (flows[i].state != THERE || classes[flows[i].class].rate > 0.0
+        if (flows[i].state != THERE || classes[flows[i].class].interval > 0.0
             || getsockopt(flows[i].socket, TCP, INFO, info, &size))
             continue;
         struct flow_record row = {.at = (float)at, .flow = (uint32_t)i};

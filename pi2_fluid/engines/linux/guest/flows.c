@@ -20,8 +20,9 @@ static void start_udp(int index, const struct class *of, const struct sockaddr_i
     if (flow->socket < 0 || bind(flow->socket, (const struct sockaddr *)from, sizeof *from)
         || connect(flow->socket, (const struct sockaddr *)to, sizeof *to))
         fail("a socket of UDP");
-    const int headers = 28; /* of IP and UDP */
-    flow->timer = repeat(origin + now(), 8.0 * (of->payload + headers + ETHERNET) / of->rate);
+    if (setsockopt(flow->socket, IPPROTO_IP, IP_TOS, &of->ecn, sizeof of->ecn))
+        fail("the ECN field of UDP");
+    flow->timer = repeat(origin + now(), of->interval);
     await(flow->timer, EPOLLIN, SEND_UDP, index);
 }
 
@@ -37,7 +38,7 @@ void start(int index)
     };
     enter(SENDER);
     flow->state = THERE;
-    if (of->rate > 0.0) {
+    if (of->interval > 0.0) {
         start_udp(index, of, &from, &to);
         return;
     }
@@ -83,15 +84,20 @@ void send_datagrams(int index)
 {
     if (flows[index].state != THERE)
         return;
-    for (uint64_t count = expirations(flows[index].timer); count > 0; count--)
-        send(flows[index].socket, buffer, (size_t)classes[flows[index].class].payload, MSG_DONTWAIT);
+    const struct class *of = classes + flows[index].class;
+    for (uint64_t count = expirations(flows[index].timer); count > 0; count--) {
+        for (int i = 0; i < of->full; i++)
+            send(flows[index].socket, buffer, (size_t)of->payload, MSG_DONTWAIT);
+        if (of->rest >= 0)
+            send(flows[index].socket, buffer, (size_t)of->rest, MSG_DONTWAIT);
+    }
 }
 
 void listen_for(int index)
 {
     struct class *of = classes + index;
     const struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)(TO_PORT + index))};
-    const int tcp = of->rate <= 0.0, fd = socket(AF_INET, (tcp ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK, 0);
+    const int tcp = of->interval <= 0.0, fd = socket(AF_INET, (tcp ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK, 0);
     setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &of->priority, sizeof of->priority);
     if (fd < 0 || bind(fd, (const struct sockaddr *)&at, sizeof at))
         fail("a receiver");
@@ -109,7 +115,7 @@ void accept_all(int index)
     struct sockaddr_in peer;
     socklen_t size = sizeof peer;
     int fd;
-    if (of->rate > 0.0) {
+    if (of->interval > 0.0) {
         while (recv(of->listener, buffer, sizeof buffer, MSG_DONTWAIT) > 0)
             continue;
         return;

@@ -17,8 +17,9 @@ enum { ACCEPT, SEND, RECEIVE, TICK, SEND_UDP, DUE };
 
 struct class {
     char control[16];
-    int ecn, priority, payload, listener;
-    double rate; /* bit/s; 0: TCP */
+    int ecn, priority, listener; /* ecn: whether TCP asks for it, or the field of datagrams */
+    double interval;             /* s between bursts of UDP; 0: TCP */
+    int payload, full, rest;     /* bytes of a datagram; how many full ones a burst has, and bytes of one more, -1: none */
 };
 
 /* A packet that has come to the queue and not left it. */

@@ -169,9 +169,9 @@ static void read_order(char *line)
         messages[message_count] = strdup(line + end_of_time);
         add_event(at, TELL, message_count++);
     } else if (class_count < MOST_CLASSES
-               && sscanf(line, "class %15s %d %d %lf %d", class->control, &class->ecn, &class->priority, &class->rate,
-                         &class->payload)
-                   == 5) {
+               && sscanf(line, "class %15s %d %d %lf %d %d %d", class->control, &class->ecn, &class->priority,
+                         &class->interval, &class->payload, &class->full, &class->rest)
+                   == 7) {
         class_count++;
     } else if (flow_count < MOST_FLOWS
                && sscanf(line, "flow %d %lf %lf", &flow->class, &flow->start, &flow->stop) == 3) {

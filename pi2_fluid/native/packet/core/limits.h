@@ -13,6 +13,7 @@
     X(MOST_LEGS, 1000000)             /* links on all routes together: 6 GB of histograms */                          \
     X(MOST_WINDOW, 1000000)           /* segments, the first window */                                                \
     X(MOST_TRANSFER, 1 << 30)         /* segments: they are compared in 32 bits */                                     \
+    X(MOST_BURST, 1 << 30)            /* bytes that a source sends at once: they are counted in 32 bits */            \
     X(MOST_SIZES, 1000000)            /* of which one is drawn */                                                     \
     X(MOST_BUFFER, 1000000000)        /* packets */                                                                   \
     X(LEAST_PACKET, 64)               /* bytes */                                                                     \

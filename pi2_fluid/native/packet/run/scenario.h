@@ -25,9 +25,14 @@ typedef struct {
 } pi2_packet_link;
 
 typedef struct {
-    const pi2_congestion *congestion; /* NULL: constant bit rate */
+    const pi2_congestion *congestion; /* NULL: a source that nobody answers */
     double parameters[PI2_CC_PARAMETERS];
-    double interval;        /* ns between two packets of a flow of constant bit rate */
+    double interval;        /* of a source: ns between two of its bursts, on average */
+    uint32_t burst;         /* bytes of each, */
+    double spacing;         /* and ns between them; 0: all at once */
+    int poisson;            /* bursts come at random */
+    double sends, pause;    /* ns, means: it sends for so long, then pauses; pause 0: it never does */
+    int packet_size;        /* bytes of its full packets, at most those of the run */
     uint32_t count;         /* flows at the beginning */
     int64_t base_rtt;       /* ns */
     int64_t start, stop;    /* ns; PI2_NEVER: to the end */

@@ -92,7 +92,7 @@ static void slow(pi2_test_scenario *s) /* 12000 s for a packet */
 static void tight(pi2_test_scenario *s)
 {
     s->specs->buffer = 1;
-    s->problem.packet_size = 64;
+    s->problem.packet_size = s->classes[0].packet_size = s->classes[1].packet_size = 64;
 }
 
 static void jumps(pi2_test_scenario *s) /* a packet in service lasts a quarter of a year, and then a ns */
@@ -101,6 +101,29 @@ static void jumps(pi2_test_scenario *s) /* a packet in service lasts a quarter o
     change(s, 200000000, 12000e9, -1, -1);
     change(s, 200000010, 12000e9 / 0x1p53, -1, -1);
     change(s, 400000000, 1e6, -1, -1);
+}
+
+static void burst(pi2_test_scenario *s) /* 16 MiB at once in packets of 64 bytes, before each pause */
+{
+    s->classes[1].packet_size = 64;
+    s->classes[1].burst = 1 << 24;
+    s->classes[1].interval = 2e8;
+    s->classes[1].poisson = 1;
+    s->classes[1].sends = 2e5;
+    s->classes[1].pause = 1e8;
+}
+
+static void pauses(pi2_test_scenario *s) /* as short and as long as can be */
+{
+    s->classes[1].interval = s->classes[1].sends = 1.0;
+    s->classes[1].pause = 0x1p53;
+}
+
+static void trickle(pi2_test_scenario *s) /* bursts that last longer than their interval */
+{
+    s->classes[1].burst = 3001;
+    s->classes[1].interval = 1e6;
+    s->classes[1].spacing = 1e6;
 }
 
 static void crowd(pi2_test_scenario *s)
@@ -239,8 +262,9 @@ static int at_edge(twist how, int kind, int delay_on)
     s.classes[0] = (pi2_packet_class){.congestion = &pi2_cc_reno, .count = 3, .base_rtt = 20000000,
                                       .stop = PI2_NEVER, .initial_window = 10, .slow_start = 1};
     pi2_put(s.classes[0].parameters, pi2_cc_reno.names, "decrease", 0.5);
-    s.classes[1] = (pi2_packet_class){.interval = 5e7, .count = 1, .stop = PI2_NEVER};
+    s.classes[1] = (pi2_packet_class){.interval = 5e7, .burst = 1500, .count = 1, .stop = PI2_NEVER};
     for (int i = 0; i < 2; i++) {
+        s.classes[i].packet_size = s.problem.packet_size;
         s.classes[i].route_length = 1;
         s.classes[i].route = s.routes[i];
         s.classes[i].hops = s.hops[i];
@@ -269,7 +293,7 @@ int main(void)
     } edges[] = {{"instant", instant}, {"one bin", one_bin}, {"hurried", hurried}, {"leisurely", leisurely},
                  {"pushed", pushed}, {"nobody", nobody}, {"comings and goings", comings_and_goings},
                  {"no time at all", no_time_at_all}, {"far away", far_away}, {"slow", slow}, {"tight", tight},
-                 {"jumps", jumps}, {"crowd", crowd}, {"in a row", in_a_row},
+                 {"jumps", jumps}, {"burst", burst}, {"pauses", pauses}, {"trickle", trickle}, {"crowd", crowd}, {"in a row", in_a_row},
                  {"tight row", tight_row}, {"narrowing row", narrowing_row}, {"restless", restless},
                  {"lost tails", lost_tails}, {"flood", flood}, {"endless transfers", endless_transfers},
                  {"priced", priced}, {"priced near", priced_near}, {"priced transfers", priced_transfers}};

@@ -74,14 +74,31 @@ static void make_paganini(pi2_choices *c, const pi2_test_scenario *t, pi2_packet
     put(class_, "by_window", pi2_pick(c, 2));
 }
 
+/* Up to three times what the link carries, all its flows together. */
+static void make_source(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_class *class_)
+{
+    const double slot = t->links->slot, size = class_->packet_size;
+    const double packets = pi2_chance(c, 0.5) ? 1.0 : pi2_spread(c, 0.02, 60);
+    class_->burst = (uint32_t)fmax(1.0, packets * size);
+    class_->interval = slot * (1 + class_->count) * pi2_spread(c, 0.3, 30) * fmax(packets, 0.1);
+    class_->interval = fmin(fmax(1.0, class_->interval), LONGEST_SLOT);
+    if (pi2_chance(c, 0.4))
+        class_->spacing = fmin(class_->interval * pi2_spread(c, 1e-3, 3) / class_->burst, LONGEST_SLOT / size);
+    class_->poisson = pi2_chance(c, 0.4);
+    if (pi2_chance(c, 0.6))
+        return;
+    class_->sends = fmin(class_->interval * pi2_spread(c, 1e-3, 30), LONGEST_SLOT);
+    class_->sends = fmax(class_->sends, fmax(1.0, 1e-3 * class_->interval));
+    class_->pause = fmax(1.0, fmin(class_->sends * pi2_spread(c, 0.01, 100), LONGEST_SLOT));
+}
+
 static void make_sender(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_class *class_)
 {
     static const char *const names[] = {"reno", "cubic", "dctcp", "scalable", "reno", "prague", "paganini"};
     static const double halves[] = {0.5, 0.3, 1.0};
     const int which = pi2_pick(c, 8), fixed = pi2_pick(c, 2);
-    if (which == 7) { /* up to three times what the link carries, all its flows together */
-        class_->interval = fmax(1.0, t->links->slot * (1 + class_->count) * pi2_spread(c, 0.3, 30));
-        class_->interval = fmin(class_->interval, LONGEST_SLOT);
+    if (which == 7) {
+        make_source(c, t, class_);
         return;
     }
     class_->congestion = pi2_find_congestion(names[which]);
@@ -152,6 +169,9 @@ static void make_class(pi2_choices *c, pi2_test_scenario *t, pi2_packet_class *c
     class_->route = t->routes[number];
     class_->hops = t->hops[number];
     class_->count = (uint32_t)(pi2_chance(c, 0.95) ? pi2_pick(c, 8) : pi2_pick(c, 150));
+    class_->packet_size = t->problem.packet_size;
+    if (pi2_chance(c, 0.3))
+        class_->packet_size = 64 + pi2_pick(c, class_->packet_size - 63);
     make_sender(c, t, class_);
     class_->base_rtt = make_rtt(c, t);
     class_->start = pi2_chance(c, 0.6) ? 0 : whole(pi2_uniform(c, 0, duration * 1.1), 0, LONGEST);
@@ -292,8 +312,11 @@ void pi2_print_scenario(const pi2_test_scenario *t)
         printf("%u of %s", k->count, k->congestion ? k->congestion->name : "cbr");
         for (int j = 0; k->congestion && j < k->congestion->parameters; j++)
             printf(" %s %.9g", k->congestion->names[j], k->parameters[j]);
-        printf(", interval %.9g, rtt %lld, from %lld to %lld, jitter %lld ns, window %u, slow start %d, delayed %d, "
-               "ecn %d, route", k->interval, (long long)k->base_rtt, (long long)k->start, (long long)k->stop,
+        if (!k->congestion)
+            printf(" every %.9g ns %u bytes, %.9g ns each, random %d, for %.9g and pausing for %.9g ns", k->interval,
+                   k->burst, k->spacing, k->poisson, k->sends, k->pause);
+        printf(", packets of %d bytes, rtt %lld, from %lld to %lld, jitter %lld ns, window %u, slow start %d, delayed %d, "
+               "ecn %d, route", k->packet_size, (long long)k->base_rtt, (long long)k->start, (long long)k->stop,
                (long long)k->start_jitter, k->initial_window, k->slow_start, k->delayed_ack, k->ecn);
         if (k->sizes.kind)
             printf(" transfers %d of %zu: %.9g %.9g %.9g, idle %.9g, gap %.9g ns,", k->sizes.kind, k->sizes.count,

@@ -13,7 +13,7 @@ void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_
         .sent = now,
         .segment = segment,
         .flow = pi2_number(run, f),
-        .bytes = (uint16_t)run->scenario.packet_size,
+        .bytes = (uint16_t)class_->spec->packet_size,
         .ecn = pi2_ecn_of(run, f),
     };
     uint64_t *entry = pi2_board(f, segment);
