@@ -62,6 +62,7 @@ from pi2_fluid.loop.margins import Margins as Margins
 from pi2_fluid.loop.matrix.network_loop import NetworkLoop as NetworkLoop
 from pi2_fluid.loop.transfer import Loop as Loop
 from pi2_fluid.network.bottlenecks import NetworkPoint as NetworkPoint
+from pi2_fluid.network.capacity_trace import CapacityTrace as CapacityTrace
 from pi2_fluid.network.catalogue import named_scenario as named_scenario
 from pi2_fluid.network.catalogue import scenario_names as scenario_names
 from pi2_fluid.network.catalogue import traffic_names as traffic_names

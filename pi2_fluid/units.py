@@ -339,7 +339,7 @@ def validate_quantity(
             f"{name} = {_show_element(given, array, bad)} is beyond the {_MAGNITUDES[0]:g} to"
             f" {_MAGNITUDES[1]:g} (SI) that the models compute with: give {_TABLE[dimension][1]}."
         )
-    doubtful = (array > usual) | (array < usual_from)
+    doubtful = (array > usual) | ((array < usual_from) & (array != 0.0))  # 0 is 0 in any unit
     if doubtful.any() and _has_no_unit(given) and given_by_caller(given):
         number = float(array[doubtful].flat[0])
         unit, meant = si_unit(dimension), _MEANT.get(dimension, "")

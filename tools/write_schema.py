@@ -19,6 +19,7 @@ from typing import Any
 from pi2_fluid.laws import presets
 from pi2_fluid.laws.kernel.qdiscs import QDISCS
 from pi2_fluid.laws.registry import AQMS, PRESETS, SENDERS, aqm_class, laws_of_tc, sender_class
+from pi2_fluid.network.capacity_trace import FORMATS, CapacityTrace
 from pi2_fluid.network.cells import Cell
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
@@ -213,7 +214,7 @@ def of_flows(kind: str) -> dict[str, Any]:
 
 def of_cell() -> dict[str, Any]:
     """Return the schema of a cell of a family: a scenario of one link, and what is said of it."""
-    own = ("duration", "name", "link", "aqm", "flows", "changes")
+    own = ("duration", "name", "link", "aqm", "flows", "changes", "traces")
     said = {
         key: {"description": sentence(Cell, key), "type": "string"} for key in ("why", "source")
     }
@@ -223,6 +224,43 @@ def of_cell() -> dict[str, Any]:
         "properties": {key: {"$ref": f"#/definitions/{key}"} for key in own} | said,
         "required": ["name", "duration", "link", "flows"],
         "additionalProperties": False,
+    }
+
+
+def of_trace() -> dict[str, Any]:
+    """Return the schema of a capacity over time: a file, or its rows."""
+
+    def each(key: str, value: dict[str, Any]) -> dict[str, Any]:
+        return {"description": sentence(CapacityTrace, key) or sentence(load, key), **value}
+
+    load, time = CapacityTrace.load, quantity({"dimension": "time", "low": 0.0})
+    rows = {
+        key: each(key, {"type": "array", "items": taken(field), "minItems": 1})
+        for key, field in keys_of(CapacityTrace).items()
+        if key != "period"
+    }
+    shared = {
+        "link": each("link", {"type": "string", "minLength": 1})
+        | {"description": sentence(CapacityTrace.changes, "link")},
+        "period": each("period", time),
+    }
+    of_file = {
+        "file": each("path", {"type": "string", "minLength": 1}),
+        "format": each("format", {"enum": list(FORMATS)}),
+        "unit": each("unit", {"type": "string"}),
+        "step": each("step", time),
+    }
+    return {
+        "description": first_sentence(CapacityTrace),
+        "type": "object",
+        "oneOf": [
+            {
+                "properties": given | shared,
+                "required": needed,
+                "additionalProperties": False,
+            }
+            for given, needed in ((rows, list(rows)), (of_file, ["file"]))
+        ],
     }
 
 
@@ -270,13 +308,14 @@ def parts() -> dict[str, Any]:
                 "additionalProperties": False,
             },
         },
+        "traces": {"type": "array", "items": of_trace()},
     }
 
 
 def schema() -> dict[str, Any]:
     """Return the schema of today."""
     known, dual = {entry: aqm_class(entry) for entry in AQMS}, laws_of_tc("dualpi2")
-    own = ("duration", "name", "link", "aqm", "flows", "changes")
+    own = ("duration", "name", "link", "aqm", "flows", "changes", "traces")
     of_family = {
         key: {"description": f"Of a family: {said}.", "type": "string"}
         for key, said in (("title", "what it is, in a line"), ("note", "what is to be said of it"))
@@ -309,6 +348,7 @@ def schema() -> dict[str, Any]:
             "aqm": ["link"],
             "combine": ["node"],
             "changes": ["duration"],
+            "traces": ["duration"],
             "name": {"anyOf": [{"required": ["duration"]}, {"required": ["cells"]}]},
             **{key: ["cells"] for key in of_family},
         },

@@ -232,12 +232,12 @@ def find_network(given: str) -> Network:
     """
     from pi2_fluid.network.network import Network
     from pi2_fluid.network.scenario import Scenario
-    from pi2_fluid.network.text import is_scenario, located, read_text
+    from pi2_fluid.network.text import in_file, is_scenario, read_text
 
     if not is_file(given):
         return find_scenario(given).network
     name, text = read_text(given)
-    with located(f"{name}:"):
+    with in_file(name, given):
         return Scenario.from_toml(text).network if is_scenario(text) else Network.from_toml(text)
 
 

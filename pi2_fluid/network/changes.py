@@ -23,7 +23,7 @@ class Change(Record):
     at : float or str
         When (s).
     capacity : float or str, optional
-        The link's new rate (bit/s).
+        The link's new rate (bit/s); 0 is an outage: it serves nothing until a later change.
     counts : mapping of str to float, optional
         New numbers of flows by the name of their class, >= 0; the other classes keep theirs. At 0
         a class pauses: none of its flows sends until a later change. In the fluid the windows stay
@@ -44,7 +44,9 @@ class Change(Record):
     """
 
     at: Parameter = quantity(None, "time", closed=True)
-    capacity: OptionalParameter = quantity(None, "rate", usual_from=SLOW_LINK, optional=True)
+    capacity: OptionalParameter = quantity(
+        None, "rate", usual_from=SLOW_LINK, optional=True, closed=True
+    )
     counts: Mapping[str, Number] | None = None
     link: str | None = described(None, "name of a node")
 

@@ -93,26 +93,33 @@ def flow_lives(scenario: Scenario) -> Lives:
     return Lives(owner, start, stop)
 
 
-def mean_capacity(scenario: Scenario, ends: IntArray) -> FloatArray:
+def mean_capacity(scenario: Scenario, ends: IntArray, *, while_serving: bool = False) -> FloatArray:
     """Return the mean capacity (bit/s) of each bin, given by its end (ns).
 
-    Of several links it has the shape (bins, links).
+    Of several links it has the shape (bins, links). `while_serving`: during an outage, a link has
+    the capacity of before.
     """
     nodes = scenario.network.nodes
     changes: dict[str, list[Change]] = {node.name: [] for node in nodes}
     for change in scenario.changes:
         if change.capacity is not None:
             changes[change.link or nodes[0].name].append(change)
-    means = [_mean_rate(node.link.capacity, changes[node.name], ends) for node in nodes]
+    means = [
+        _mean_rate(node.link.capacity, changes[node.name], ends, while_serving) for node in nodes
+    ]
     return means[0] if len(nodes) == 1 else np.stack(means, axis=-1)
 
 
-def _mean_rate(capacity: Number, changes: Sequence[Change], ends: IntArray) -> FloatArray:
+def _mean_rate(
+    capacity: Number, changes: Sequence[Change], ends: IntArray, while_serving: bool
+) -> FloatArray:
     """Return the mean of a capacity (bit/s) over each bin."""
     if not changes:
         return np.full(ends.shape, float(capacity))
     at = np.array([0, *(to_ns(change.at) for change in changes)], dtype=np.int64)
     rate = np.array([capacity, *(change.capacity for change in changes)], dtype=float)
+    if while_serving:
+        rate = rate[np.maximum.accumulate(np.where(rate > 0.0, np.arange(rate.size), 0))]
     starts = np.append(0, ends[:-1])
     first = np.searchsorted(at, starts, side="right")
     last = np.searchsorted(at, ends, side="left")

@@ -10,6 +10,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
@@ -33,6 +34,7 @@ from pi2_fluid.laws.registry import (
     sender_class,
 )
 from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.capacity_trace import CapacityTrace
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.link import Link
@@ -49,6 +51,7 @@ __all__ = [
     "check_keys",
     "check_values",
     "has_more_keys",
+    "in_file",
     "is_scenario",
     "keys_of",
     "located",
@@ -64,12 +67,19 @@ __all__ = [
 BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _TYPED: Final = (QuantityError, DomainError, ScenarioError, UnsupportedError)
 #: What a scenario has beside its flows; and of its links, one or several.
-_SCHEDULE: Final = ("duration", "name", "changes")
+_SCHEDULE: Final = ("duration", "name", "changes", "traces")
 _ONE: Final = ("link", "aqm")
 #: What a network of several has beside them.
 _NETWORK: Final = ("combine",)
 # Any of these makes a class of flows one of transfers.
 _OF_TRANSFERS: Final = frozenset({"size", "idle", "arrivals"})
+
+#: Of a capacity over time: its rows written out, and other keys, there or of a file.
+_ROWS: Final = ("times", "capacities")
+_WRITTEN_OUT: Final = (*_ROWS, "period", "link")
+_IN_FILE: Final = ("file", "format", "unit", "step", "period", "link")
+#: As seen from where files are that a text names.
+_FOLDER: Final = ContextVar("_FOLDER", default=Path())
 
 T = TypeVar("T", bound=Record)
 
@@ -99,7 +109,7 @@ class Written(Record):
             Naming the file, the table and the key.
         """
         name, text = read_text(path)
-        with located(f"{name}:"):
+        with in_file(name, path):
             return cls.from_toml(text)
 
     def save(self, path: str | Path) -> None:
@@ -142,7 +152,7 @@ def read_tables(
     if "changes" not in data and "change" in data:  # as these tables were once called
         data["changes"] = data.pop("change")
     links = ("node", *_NETWORK) if "node" in data else _ONE
-    check_keys(data, ("duration", "name", *links, "flows", "changes", *beside), "")
+    check_keys(data, ("duration", "name", *links, "flows", "changes", "traces", *beside), "")
     tables: dict[str, Any] = {}
     if "node" in data:
         tables["nodes"], tables["combined"] = _read_nodes(data), _own(data)
@@ -153,7 +163,7 @@ def read_tables(
     tables["flows"] = _read_classes(data)
     tables["changes"] = [
         _build(Change, f"[[changes]] {i}:", keys) for i, keys in tables_of(data, "changes")
-    ]
+    ] + _read_traces(data)
     head: dict[str, Any] = {key: data[key] for key in ("duration", "name") if key in data}
     check_values(head, "")
     if "duration" not in head:
@@ -250,6 +260,39 @@ def _read_node(index: int, keys: dict[str, Any]) -> tuple[str, Link, Aqm]:
     with located(place):
         aqm = _read_aqm("node.aqm", _table(keys, "aqm", "kind", "node.aqm"))
     return keys["name"], link, aqm
+
+
+def _read_traces(data: dict[str, Any]) -> list[Change]:
+    """Return the changes of capacities that traces, in files or written out, make of a run."""
+    changes: list[Change] = []
+    for number, keys in tables_of(data, "traces"):
+        place = f"[[traces]] {number}:"
+        check_values({key: value for key, value in keys.items() if key not in _ROWS}, place)
+        check_keys(keys, _IN_FILE if "file" in keys else _WRITTEN_OUT, place)
+        if "duration" not in data:
+            raise ScenarioError('duration is missing: give the length of the run, e.g. "100s".')
+        link = keys.pop("link", None)
+        with located(place):
+            file = keys.pop("file", None)
+            if file is not None and not isinstance(file, str):
+                raise ScenarioError(f"file = {show_value(file)} is no text: give a file's name.")
+            trace = (
+                CapacityTrace(**{key: keys.get(key) for key in (*_ROWS, "period")})
+                if file is None
+                else _traced_by(file, keys)
+            )
+            changes += trace.changes(data["duration"], link)
+    return changes
+
+
+def _traced_by(file: str, keys: dict[str, Any]) -> CapacityTrace:
+    try:
+        return CapacityTrace.load(_FOLDER.get() / file, **keys)
+    except OSError as error:
+        raise ScenarioError(
+            f"file = {show_value(file)} cannot be read ({error.strerror}): give a file's name as"
+            " seen from the TOML file."
+        ) from None
 
 
 def _read_classes(data: dict[str, Any]) -> list[Flows]:
@@ -366,6 +409,17 @@ def keys_of(cls: type[Record]) -> dict[str, Field[Any]]:
 def has_more_keys(cls: type[Record]) -> bool:
     """Return whether a class has keys that depend on the values of others."""
     return any("beside" in field.metadata for field in fields(cls))
+
+
+@contextmanager
+def in_file(name: str, path: str | Path) -> Iterator[None]:
+    """Name a file in errors about its text, whose other files are named as seen from there."""
+    token = _FOLDER.set(Path(path).parent)
+    try:
+        with located(f"{name}:"):
+            yield
+    finally:
+        _FOLDER.reset(token)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from pi2_fluid.network.catalogue import (
 from pi2_fluid.network.cells import Cell
 from pi2_fluid.network.family_text import format_family, is_family, read_family
 from pi2_fluid.network.scenario import Scenario, require_scenario
-from pi2_fluid.network.text import Written, located, read_text
+from pi2_fluid.network.text import Written, in_file, read_text
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
@@ -323,7 +323,7 @@ def _family_at(given: str | Path) -> _Family:
     """Return the family of a word, a file, or the name of a scenario."""
     if isinstance(given, Path) or is_file(given):
         name, text = read_text(given)
-        with located(f"{name}:"):
+        with in_file(name, given):
             if is_family(text):
                 return _read(text)
             scenario = Scenario.from_toml(text)

@@ -7,6 +7,7 @@ float.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, Field
 from functools import cache
@@ -30,6 +31,8 @@ __all__ = ["format_nodes", "format_tables", "joined", "scenario_blocks", "text_v
 _UNITLESS: Final = frozenset({"number", "frequency"})
 # Integers beyond this are no longer exact in every TOML reader, and no counts.
 _WHOLE: Final = 1e15
+# Changes of one capacity that are written as rows.
+_MANY: Final = 20
 
 T = TypeVar("T", bound=Record)
 
@@ -88,7 +91,28 @@ def format_nodes(
 
 
 def _change_blocks(changes: Sequence[Change], under: str = "") -> list[list[str]]:
-    return [[f"[[{under}changes]]", *_lines(change)] for change in map(_plain, changes)]
+    """Return a table for each change; many of one capacity alone are rows of one table."""
+    plain = [_plain(change) for change in changes]
+    times = Counter(change.at for change in plain)
+    rows: dict[str | None, list[Change]] = {}
+    for change in plain:
+        if change.capacity is not None and change.counts is None and times[change.at] == 1:
+            rows.setdefault(change.link, []).append(change)
+    rows = {link: row for link, row in rows.items() if len(row) >= _MANY}
+    traced = {id(change) for row in rows.values() for change in row}
+    blocks = [
+        [f"[[{under}changes]]", *_lines(change)] for change in plain if id(change) not in traced
+    ]
+    for link, row in rows.items():
+        blocks.append(
+            [
+                f"[[{under}traces]]",
+                *([] if link is None else [f"link = {text_value(link)}"]),
+                f"times = [{', '.join(_number(change.at) for change in row)}]",
+                f"capacities = [{', '.join(_number(change.capacity or 0.0) for change in row)}]",
+            ]
+        )
+    return blocks
 
 
 def joined(blocks: Sequence[Sequence[str]]) -> str:

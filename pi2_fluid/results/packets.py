@@ -222,7 +222,9 @@ def _shares(run: _Run) -> dict[str, Column]:
     bits = np.einsum("t,st...f->s...", width, left)
     offered = width @ run["capacity"]
     arrived = run["arrivals"].sum(axis=1)
-    variables = {"utilization": Column(dims, bits / offered, "1", "part of the capacity used")}
+    variables = {
+        "utilization": Column(dims, mean_of(bits, offered), "1", "part of the capacity used")
+    }
     for name, key, text in (("drop", "drops", "dropped"), ("mark", "marks", "marked")):
         lost = run[key].sum(axis=1)
         total = mean_of(lost.sum(axis=-1), arrived.sum(axis=-1))

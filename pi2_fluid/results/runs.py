@@ -171,6 +171,7 @@ def _of_bins(
 ) -> dict[str, Column]:
     packet, widths = float(scenario.packet_size), np.diff(ends, prepend=0) / NS
     capacity = mean_capacity(scenario, ends)
+    serving = mean_capacity(scenario, ends, while_serving=True)
     bins = {name: layout.of_links(rows) for name, rows in _stack(runs, "bins").items()}
     queues = {name: layout.of_queues(rows) for name, rows in _stack(runs, "bands").items()}
     legs, classes = _stack(runs, "legs"), _stack(runs, "classes")
@@ -180,7 +181,7 @@ def _of_bins(
     p = mean_of(signalled, np.maximum(legs["arrivals"], signalled))
     throughput = legs["bits"] / widths[:, None]
     shared = {
-        "queue_delay": 8.0 * mean / capacity[..., None],
+        "queue_delay": 8.0 * mean / serving[..., None],
         "queue": mean / packet,
         "controller": bins["controller"],
         "p": layout.on_routes(p),

@@ -167,7 +167,11 @@ def summarize_trajectory(
             quantile_name(level): (value, "s", f"{100 * level:g} % delay quantile")
             for level, value in zip(QUANTILES, _quantiles(flat, departing, QUANTILES), strict=True)
         },
-        "utilization": (float(throughput.sum()) / capacity, "1", "part of the capacity used"),
+        "utilization": (
+            float(throughput.sum()) / capacity if capacity > 0.0 else 0.0,
+            "1",
+            "part of the capacity used",
+        ),
         "drop_fraction": (float(signalled[~marks].sum()) / offered, "1", "part dropped"),
         "mark_fraction": (float(signalled[marks].sum()) / offered, "1", "part marked"),
         "jain": (

@@ -107,7 +107,7 @@ class TestChange:
         "list": ({"counts": [15]}, pf.ScenarioError, ("counts = [15]", "mapping")),
         "text": ({"counts": "reno"}, pf.ScenarioError, ("counts = 'reno'", "mapping")),
         "key": ({"counts": {1: 15}}, pf.ScenarioError, ("counts has the key 1",)),
-        "capacity": ({"capacity": 0}, pf.DomainError, ("capacity = 0",)),
+        "capacity": ({"capacity": -1}, pf.DomainError, ("capacity = -1",)),
         "time": ({"at": -1, "capacity": 1e6}, pf.DomainError, ("at = -1",)),
     }
 

@@ -225,7 +225,12 @@ BAD: dict[str, tuple[str, str, type, str]] = {
         "[[flows]] 3: bitrate is unknown for sender = 'cbr': give 'rate'",
     ),
     "key-of-a-change": ("at = ", "when = ", S, "[[changes]] 1: when is unknown: give "),
-    "table-close": ("[[changes]]", "[[chances]]", S, "chances is unknown: give 'changes'."),
+    "table-close": (
+        "[[changes]]",
+        "[[chances]]",
+        S,
+        "chances is unknown: give 'changes' or 'traces'.",
+    ),
     "table-far": ("[link]", "[wire]", S, "wire is unknown: give one of 'duration', "),
     "no-duration": ('duration = "250s"', "", S, "duration is missing: give "),
     "no-kind": ('kind = "pi2"', "", S, "[aqm] kind is missing: give one of 'pi', "),

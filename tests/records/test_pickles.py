@@ -109,6 +109,7 @@ def everything() -> dict[str, list[Any]]:
         "completions": [pf.completions(pf.simulate(WEB, pf.Packets(seeds=1)))],
         "Link": [SCENARIO.link],
         "Change": list(SCENARIO.changes),
+        "CapacityTrace": [pf.CapacityTrace([0.0, 1.0], [1e7, 0.0], period="2s")],
         "Scenario": [SCENARIO],
         "Network": [SCENARIO.network],
         "Node": list(SCENARIO.network.nodes),

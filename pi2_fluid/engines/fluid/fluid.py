@@ -21,6 +21,7 @@ from pi2_fluid.engines.fluid.blame import named_by_oracle
 from pi2_fluid.engines.fluid.cohorts import Cohorts, split_starts
 from pi2_fluid.engines.fluid.integration import Accuracy, Run
 from pi2_fluid.engines.fluid.linear import LinearPlant
+from pi2_fluid.engines.fluid.outages import refuse_outages, report_outages, without_outages
 from pi2_fluid.engines.fluid.plant import Plant
 from pi2_fluid.engines.fluid.refusals import (
     UPDATES,
@@ -221,7 +222,7 @@ class Fluid(Engine):
             )
         else:
             trace = _run_python(task, update, progress)
-        trace = cohorts.merge(trace)
+        trace = report_outages(cohorts.merge(trace), scenario)
         attrs: dict[str, str | float] = {
             **provenance(scenario, self.name, TRAJECTORY, not_modelled(scenario)),
             "compiled": int(task.compiled),
@@ -245,7 +246,7 @@ class Fluid(Engine):
             task.integrator.run(progress)
             trace = trace_nodes(task.integrator, task.times)
         trace = task.parts.merge(trace)
-        trace = task.cohorts.merge(trace)
+        trace = report_outages(task.cohorts.merge(trace), scenario)
         attrs: dict[str, str | float] = {
             **provenance(scenario, self.name, TRAJECTORY, beyond_packets(scenario)),
             "compiled": int(task.compiled),
@@ -265,7 +266,7 @@ class Fluid(Engine):
                 )
         require_scenario(scenario)
         require_untraced("simulate", "pf.fluid.gradient", scenario)
-        scenario = scenario.as_run
+        scenario = without_outages(scenario.as_run, paused=False)
         require_round_trips(scenario)
         require_clocked(scenario)
         step = None if self.step is None else float(self.step)
@@ -280,7 +281,9 @@ class Fluid(Engine):
     def _prepare(self, scenario: Scenario) -> _Task:
         require_scenario(scenario)
         require_untraced("simulate", "pf.fluid.gradient", scenario)
-        scenario = scenario.as_run
+        if self.linear:
+            refuse_outages(scenario, "nothing rests that could be linearised")
+        scenario = without_outages(scenario.as_run)
         require_round_trips(scenario)
         times, accuracy = self._times(scenario), self._accuracy(scenario)
         if self.linear:

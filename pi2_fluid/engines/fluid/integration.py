@@ -48,6 +48,7 @@ _LONGEST_FORETOLD: Final = 2.0
 _SILENT: Final = 0.0025  # of the tolerance: an error that would let a step grow more than 4 times
 _MOST_PASSES: Final = 4  # of a step that reads itself
 _COARSEST: Final = 0.1  # the tolerance where none is given: then a step is shorter than asked for
+_ROUNDED: Final = 1e-15  # of an instant: the rounding of one that a step is to end at
 _AGREED: Final = 0.3  # of the tolerance: what it may have misread of itself
 _MENDED: Final = 1e-3  # of a step, over which the slope of an event's function is taken
 _MOST_MENDINGS: Final = 6
@@ -421,7 +422,9 @@ class Run:
                 beyond = max(stretch.low - d, -math.inf if last else d - stretch.high)
                 side = -1 if stretch.low - d > d - stretch.high or last else 1
                 length = h - beyond / (abs(speed) if speed * side > 0.0 else 1.0)
-                if abs(beyond) <= close:
+                # Where the delay changes much faster than time goes on, as when hardly anything is
+                # served, no nearer than the rounding of the time allows.
+                if abs(beyond) <= max(close, _ROUNDED * trial.t * abs(speed)):
                     if speed * side > 0.0:
                         images[group] = side
                 elif beyond > 0.0 or (group == sought and -beyond < 0.1 * h):

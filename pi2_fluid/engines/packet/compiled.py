@@ -222,7 +222,7 @@ def _pack_change(change: Change, scenario: Scenario, links: Sequence[str]) -> di
     counts = change.counts or {}
     return {
         "at": to_ns(change.at),
-        "capacity": 0.0 if change.capacity is None else float(change.capacity),
+        "capacity": _AS_IT_IS if change.capacity is None else float(change.capacity),
         "link": 0 if change.link is None else links.index(change.link),
         "counts": [int(counts.get(name, _AS_IT_IS)) for name in scenario.class_names],
     }

@@ -143,7 +143,7 @@ def require_packets(scenario: Scenario) -> None:
         place = f"Scenario change at {format_quantity(float(change.at), 'time')}"
         for name, count in (change.counts or {}).items():
             _whole(count, f"{place} counts[{name!r}]", 0, _MOST_FLOWS)
-        if change.capacity is not None:
+        if change.capacity:
             _require_slot(float(change.capacity), size, f"{place} capacity")
     counts = flow_counts(scenario)
     if sum(counts) > _MOST_FLOWS:

@@ -246,7 +246,7 @@ void PacketScenario::read_classes(const AllDescribed &described)
     problem.classes = classes.data();
 }
 
-// Of each change: when (ns), capacity (bit/s, 0: as it is) of which link, flows of each class (-1: as they are).
+// Of each change: when (ns), capacity (bit/s, -1: as it is) of which link, flows of each class (-1: as they are).
 void PacketScenario::read_changes(const AllDescribed &described)
 {
     std::int64_t before = 0;
@@ -256,7 +256,8 @@ void PacketScenario::read_changes(const AllDescribed &described)
         pi2_packet_change change = {};
         change.at = before = e.whole("at", before, problem.duration);
         change.link = static_cast<std::uint32_t>(e.whole("link", 0, problem.link_count - 1));
-        if (e.as<double>("capacity") != 0.0)
+        change.capacity = e.as<double>("capacity");
+        if (change.capacity != 0.0 && change.capacity != -1.0)
             change.capacity = capacity_of(e["capacity"], problem.packet_size, what + " capacity");
         changes.push_back(change);
         const auto flows = e.as<std::vector<std::int64_t>>("counts");

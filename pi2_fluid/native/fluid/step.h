@@ -10,6 +10,14 @@ static inline double step_allowance(double tolerance)
     return tolerance > 0.0 ? tolerance : 0.1;
 }
 
+/* How near an image of a breakpoint is hit (s), of a delayed instant that moves with that speed: where the delay changes
+ * much faster than time goes on, as where hardly anything is served, no nearer than the rounding of the time allows. */
+static inline double step_nearness(double close, double t, double speed)
+{
+    const double rounded = 1e-15 * t * fabs(speed);
+    return close > rounded ? close : rounded;
+}
+
 #define STEP_THIRD (1.0 / 3.0)
 
 /* Kutta's three-eighths rule: where the slopes of the second, third and fourth stage are taken, after 1/3, 2/3 and all of

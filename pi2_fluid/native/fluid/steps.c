@@ -223,7 +223,7 @@ static double look_for_images(pi2_fluid *run, const fluid_group **target, int *i
             continue;
         const int side = over > under ? 1 : -1;
         const double fast = speed(run, group, run->trial);
-        if (fabs(beyond) <= run->close) {
+        if (fabs(beyond) <= step_nearness(run->close, run->trial->t, fast)) {
             if (fast * side > 0.0) {
                 group->image = side;
                 ++*images;

@@ -54,7 +54,7 @@ int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)
     }
     free(told);
     for (int j = 0; j < s->change_count; j++)
-        if (s->changes[j].capacity > 0.0)
+        if (s->changes[j].capacity >= 0.0)
             add_step(run, (pi2_step){.at = s->changes[j].at, .class_ = -1, .link = s->changes[j].link,
                                      .capacity = s->changes[j].capacity});
     qsort(run->steps, (size_t)run->step_count, sizeof *run->steps, compare_steps);

@@ -12,6 +12,7 @@ from pi2_fluid.engines.fluid.batches.results import batch_dataset
 from pi2_fluid.engines.fluid.lanes.in_c import obstacle, run_compiled
 from pi2_fluid.engines.fluid.lanes.timetable import Timetable, tabulate, take_runs
 from pi2_fluid.engines.fluid.lanes.variation import Variation, vary
+from pi2_fluid.engines.fluid.outages import refuse_outages
 from pi2_fluid.engines.fluid.refusals import UPDATES, require_rates_of_states, require_round_trips
 from pi2_fluid.engines.fluid.validity import check_runs
 from pi2_fluid.errors import (
@@ -195,6 +196,7 @@ def _check(scenario: Scenario, update: str, clock: str, engine: str) -> None:
 
 def _check_varied(varied: Variation, after: float) -> None:
     require_round_trips(varied.scenario)
+    refuse_outages(varied.scenario, "a batch has no answer")
     require_rates_of_states(varied.scenario)
     shortest = float(np.min(varied.scenario.duration))
     if after >= shortest:

@@ -138,7 +138,7 @@ static double look_for_images(pi2_routes *run, const routes_reader **target, int
         beyond = side > 0 ? place.over : place.under;
         if (beyond < -run->close && r != sought)
             continue;
-        if (fabs(beyond) <= run->close) {
+        if (fabs(beyond) <= step_nearness(run->close, run->trial->t, place.speed)) {
             if (place.speed * side > 0.0) {
                 r->image = side;
                 ++*images;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #define PI2_NEVER INT64_MAX
+#define PI2_PAST_THE_END (INT64_MAX - 1) /* of every run: not before something else is told */
 #define PI2_MS INT64_C(1000000)
 
 /* Seconds as ns, rounded to the nearest; durations only, and 2^62 ns for those that are longer. */

@@ -40,7 +40,7 @@ int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, uint32_t numb
         hop->at_dequeue.key[which] = key_of(hop, scenario, PI2_STREAM_DEQUEUE + which);
     }
     hop->kind = s->kind;
-    hop->due = PI2_NEVER;
+    hop->due = hop->out_from = PI2_NEVER;
     for (int band = 0; band < hop->queue.bands; band++)
         if (!pi2_band_grow(&hop->queue.band[band]))
             return 0;
@@ -85,10 +85,34 @@ static void htb_rate(pi2_hop *hop)
         hop->htb_factor = 0;
 }
 
+static void stop(pi2_hop *hop, int64_t now)
+{
+    if (hop->out_from != PI2_NEVER)
+        return;
+    hop->out_from = now;
+    hop->due_before = hop->due;
+    hop->due = PI2_PAST_THE_END; /* so that what comes waits */
+}
+
+/* As it was when it stopped. */
+static void go_on(pi2_hop *hop, int64_t now)
+{
+    if (hop->out_from == PI2_NEVER)
+        return;
+    hop->free_from += now - hop->out_from;
+    hop->due = hop->due_before == PI2_NEVER ? PI2_NEVER : hop->due_before + (now - hop->out_from);
+    hop->out_from = PI2_NEVER;
+}
+
 /* The packet in service, or what an htb link owes, takes its remaining bits along to the new rate. */
 void pi2_hop_capacity(pi2_hop *hop, double capacity, int64_t now)
 {
     const double factor = hop->queue.capacity / capacity;
+    if (capacity == 0.0) {
+        stop(hop, now);
+        return;
+    }
+    go_on(hop, now);
     hop->queue.capacity = capacity;
     htb_rate(hop);
     hop->slot = pi2_slot_of(hop, (int)hop->queue.mtu);

@@ -6,6 +6,9 @@
  *       its slot, if the link owes nothing, and the next may go when the slot is over; an idle link stores one slot,
  *       so that two packets may pass back to back.
  * Either way the packet in service is not in the backlog, and its delay ends when service begins.
+ *
+ * At capacity 0 the link stands still: the packet in service stays there with what is left of it, and a token bucket
+ * neither fills nor is paid. What a discipline knows of the rate stays what it was.
  */
 #pragma once
 
@@ -30,6 +33,8 @@ typedef struct {
     pi2_packet in_service;
     int64_t due;            /* ns: when it acts next by itself */
     int64_t free_from;      /* htb: ns from which it may send */
+    int64_t out_from;       /* ns from which it serves nothing; PI2_NEVER: it serves */
+    int64_t due_before;     /* ns: when it would have acted next, were it not for that */
     int64_t slot;           /* ns of a full packet */
     uint64_t htb_factor;    /* ns of a byte, times 2^htb_shift */
     unsigned htb_shift;
@@ -45,7 +50,7 @@ int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, uint32_t numb
 void pi2_hop_free(pi2_hop *hop);
 /* Its controller acts. */
 void pi2_hop_tick(pi2_hop *hop, int64_t now);
-/* bit/s from `now` on. */
+/* bit/s from `now` on; 0: it serves nothing until another capacity comes. */
 void pi2_hop_capacity(pi2_hop *hop, double capacity, int64_t now);
 
 /* ns that so many bytes take, at least 1: a link that takes no time would go on for ever at one instant, if the flows

@@ -217,6 +217,13 @@ void pi2_link_act(pi2_run *run, pi2_hop *hop, int64_t now)
 
 void pi2_link_capacity(pi2_run *run, pi2_hop *hop, double capacity, int64_t now)
 {
+    const int was_out = hop->out_from != PI2_NEVER;
     pi2_hop_capacity(hop, capacity, now);
     set_due(run, hop, hop->due);
+    if (was_out && hop->due == PI2_NEVER) { /* what has come meanwhile */
+        if (hop->kind == PI2_LINK_HTB)
+            serve_htb(run, hop, now);
+        else
+            serve_wire(run, hop, now);
+    }
 }

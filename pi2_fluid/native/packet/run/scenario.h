@@ -55,7 +55,7 @@ typedef struct {
 
 typedef struct {
     int64_t at;      /* ns */
-    double capacity; /* bit/s, 0: as it is */
+    double capacity; /* bit/s, 0: it serves nothing; -1: as it is */
     uint32_t link;   /* whose capacity */
 } pi2_packet_change;
 

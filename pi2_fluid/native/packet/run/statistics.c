@@ -188,7 +188,7 @@ static void hop_row(pi2_run *run, pi2_hop *hop, double *means, double time, int6
         hop->area[band] = hop->square[band] = 0.0;
     }
     hop->qdisc->probe(hop->discipline, &hop->queue, &probe);
-    row[PI2_BIN_CAPACITY] = hop->queue.capacity;
+    row[PI2_BIN_CAPACITY] = hop->out_from == PI2_NEVER ? hop->queue.capacity : 0.0;
     row[PI2_BIN_CONTROLLER] = probe.controller;
     row[PI2_BIN_CLASSIC] = probe.classic;
     row[PI2_BIN_SCALABLE] = probe.scalable;

@@ -168,7 +168,7 @@ static int not_overused(const pi2_test_scenario *s, uint32_t link, double bits)
     double capacity = p->links[link].capacity, least_slot = s->links[link].slot, room = 0.0;
     int64_t at = 0;
     for (int i = 0; i < p->change_count; i++) {
-        if (p->changes[i].capacity <= 0.0 || p->changes[i].link != link)
+        if (p->changes[i].capacity < 0.0 || p->changes[i].link != link)
             continue;
         room += capacity * 1e-9 * (double)(p->changes[i].at - at);
         at = p->changes[i].at;

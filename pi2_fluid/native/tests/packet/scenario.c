@@ -195,7 +195,7 @@ static void make_changes(pi2_choices *c, pi2_test_scenario *t)
     for (int i = 0; i < s->change_count; i++) {
         at += pi2_chance(c, 0.2) ? 0.0 : pi2_uniform(c, 0, (double)s->duration / PI2_TEST_CHANGES);
         t->changes[i].at = whole(at, 0, (double)s->duration);
-        t->changes[i].capacity = 0.0;
+        t->changes[i].capacity = pi2_chance(c, 0.2) ? 0.0 : -1.0;
         if (pi2_chance(c, 0.6)) {
             const double slot = t->links->slot * (pi2_chance(c, 0.8) ? pi2_spread(c, 0.2, 5) : pi2_spread(c, 0.5, 1e6));
             t->changes[i].capacity = 8e9 * s->packet_size / fmin(fmax(slot, 1.0), LONGEST_SLOT);

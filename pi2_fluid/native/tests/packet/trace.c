@@ -192,7 +192,7 @@ static void begin(replay *r, const pi2_test_scenario *s)
             r->queues[i].free_from = 0; /* it begins without a slot in store */
     }
     for (int i = 0; i < s->problem.change_count; i++)
-        if (s->problem.changes[i].capacity > 0.0)
+        if (s->problem.changes[i].capacity >= 0.0)
             r->queues[s->problem.changes[i].link].steady = 0;
 }
 
