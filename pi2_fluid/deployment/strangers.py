@@ -64,8 +64,8 @@ class Stranger(NamedTuple):
     >>> other.kind, other.verdict
     ('fq_codel', None)
     >>> print(other.text)
-    fq_codel drops by CoDel's clock: it has no linear loop, and no margins. The engine Linux runs
-    it: kind = "qdisc", name = "fq_codel".
+    fq_codel drops by CoDel's clock: it has no linear loop, and no margins. The engine Packets runs
+    it: kind = "fq_codel".
     """
 
     name: str

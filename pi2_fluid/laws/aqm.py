@@ -156,6 +156,8 @@ class Aqm(Stated, Record, ABC):
     packets_only: ClassVar[tuple[str, ...]] = ()
     #: The engine that alone runs it, since it has no equations here; "": any that can.
     only_in: ClassVar[str] = ""
+    #: Whether flows have queues of their own, so that packets keep their order within a flow alone.
+    queues_flows: ClassVar[bool] = False
     #: Whether thinned traffic loses what is signalled of it before it enters the queue. What a full
     #: buffer loses has never entered, thinned or not.
     thins: ClassVar[bool] = True
@@ -378,6 +380,11 @@ class Aqm(Stated, Record, ABC):
     def kept_for_classic(self) -> Number:
         """The fraction of the link that Classic packets get at least while they wait."""
         return 0.0
+
+    @property
+    def tells_l4s(self) -> bool:
+        """Whether it treats packets of Scalable senders, ECT(1), otherwise than ECT(0)."""
+        return self.bands > 1
 
     @property
     def marking_step(self) -> Number:

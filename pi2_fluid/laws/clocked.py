@@ -17,7 +17,7 @@ class _Clocked(NamedTuple):
 
 CLOCKED: Final = {
     "codel": _Clocked("a clock", "Packets", '"codel"'),
-    "fq_codel": _Clocked("CoDel's clock", "Linux", '"qdisc", name = "fq_codel"'),
+    "fq_codel": _Clocked("CoDel's clock", "Packets", '"fq_codel"'),
     "cake": _Clocked("CoDel's clock and BLUE's steps", "Linux", '"qdisc", name = "cake"'),
 }
 #: Why there is no loop to judge, by kind, and what answers instead.

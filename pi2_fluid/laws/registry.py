@@ -84,6 +84,7 @@ AQMS: Final = {
     "dualpi2": Entry(f"{_LAWS}.aqms.dualpi2:DualPi2", loop=True, design=True, tc=("dualpi2",)),
     "red": Entry(f"{_LAWS}.aqms.red:Red"),
     "codel": Entry(f"{_LAWS}.aqms.codel:CoDel"),
+    "fq_codel": Entry(f"{_LAWS}.aqms.fq_codel:FqCodel"),
     "imposed": Entry(f"{_LAWS}.aqms.imposed:Imposed"),
     "price": Entry(f"{_LAWS}.aqms.price:Price"),
     "rem": Entry(f"{_LAWS}.aqms.rem:Rem"),

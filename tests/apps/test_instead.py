@@ -23,7 +23,7 @@ LINK = ["--flows", "4", "--rate", "20Mbit/s", "--path", "30ms"]
         (["margins", "--gain-margin", "8dB", *LINK], ("--require 6dB asks for a gain margin",)),
         (["tune", "--aqm", "cake", "--max-rtt", "100ms"], ("engine Linux", 'name = "cake"')),
         (["tune", "--aqm", "codel", "--max-rtt", "100ms"], ("the engine Packets",)),
-        (["margins", "--aqm", "fq_codel", *LINK], ("engine Linux", 'name = "fq_codel"')),
+        (["margins", "--aqm", "fq_codel", *LINK], ("engine Packets", 'kind = "fq_codel"')),
         (["check", TC, "--hz", "1001"], ("--hz 1001 is none", "100, 250, 300, 1000", "1024")),
         (["tune", "--max-rtt", "100ms", "--gain-margin", "8deg"], ("such as 6dB",)),
         (["tune", "--max-rtt", "100ms", "--phase-margin", "40dB"], ("such as 30deg",)),

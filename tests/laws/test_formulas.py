@@ -19,6 +19,7 @@ from sympy.parsing.sympy_parser import (
 import pi2_fluid as pf
 from pi2_fluid import ops
 from pi2_fluid.laws.formulas import equations
+from pi2_fluid.laws.packets_only import PacketsOnly
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.laws.tape import Tape, make_tape
 from pi2_fluid.laws.tapes import numbers_on_tape, tape_of
@@ -31,7 +32,9 @@ def functions() -> list[Any]:
     for kinds, class_of in ((SENDERS, sender_class), (AQMS, aqm_class)):
         for kind in kinds:
             cls: Any = class_of(kind)
-            if cls.only_in or kind in {"imposed", "codel"}:
+            if kind == "imposed" or issubclass(cls, PacketsOnly):
+                continue
+            if cls.only_in:
                 continue
             law = cls(**NEEDED.get(kind, {}))
             if isinstance(law, pf.Sender):

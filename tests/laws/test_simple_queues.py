@@ -91,12 +91,15 @@ class TestCoDel:
         ):
             call(CoDel())
 
-    def test_no_door_of_the_contract_is_left_open(self):
+    @pytest.mark.parametrize("law", [CoDel, pf.FqCodel])
+    def test_no_door_of_the_contract_is_left_open(self, law):
         public = {
             name for name in vars(pf.Aqm) if callable(getattr(pf.Aqm, name)) and name[0] != "_"
         }
         # One queue it is, nobody pushes it, and it can mark: that asks nothing of its law.
-        assert public - {"in_one_queue", "pushed", "pushes", "with_marks"} <= set(vars(CoDel))
+        below = law.__mro__[: law.__mro__.index(pf.Aqm)]
+        own = {name for cls in below for name in vars(cls)}
+        assert public - {"in_one_queue", "pushed", "pushes", "with_marks"} <= own
 
     def test_fields(self):
         assert (CoDel().target, CoDel().interval) == (0.005, 0.1)

@@ -279,9 +279,9 @@ BAD: dict[str, tuple[str, str, type, str]] = {
     ),
     "kind-of-linux": (
         '"pi2"',
-        '"fq_codel"',
+        '"cake"',
         Q,
-        "[aqm] kind = 'fq_codel' is Linux's own, without equations here: give kind = \"qdisc\", ",
+        "[aqm] kind = 'cake' is Linux's own, without equations here: give kind = \"qdisc\", ",
     ),
     "kind-list": ('"pi2"', '["pi2"]', Q, "[aqm] kind = ['pi2'] is unknown: give one of"),
     "sender-close": (

@@ -23,6 +23,7 @@ __all__ = ["count_log"]
 
 _CONTROL: Final = 200  # bytes: what is shorter opens connections, or ends them
 _ECT0, _CE = 2, 3
+_AT_DEQUEUE: Final = ("codel", "fq_codel")  # qdiscs that drop there, whatever law they stand for
 
 
 class _Packets(NamedTuple):
@@ -97,13 +98,13 @@ def _packets(log: Log, scenario: Scenario, kind: str, owners: IntArray, duration
     flow = rows["flow"].astype(np.int64)
     owner = owners[flow]
     band = _l4s(rows["ecn_in"], scenario, owner) if law.bands > 1 else np.zeros_like(flow)
-    # Opaque qdiscs may have a queue for each flow, in which alone packets keep their order.
-    found = fates(rows, band if law.discipline else flow)
+    line = flow if law.queues_flows else band  # in which packets keep their order
+    found = fates(rows, line)
     left, dropped = found < QUEUED, found > QUEUED
     went = np.where(left, came + sojourns(rows), duration)
-    if kind == "codel" or law.signals_at == "dequeue":
-        for one in np.unique(band):
-            lost, kept = dropped & (band == one), left & (band == one)
+    if kind in _AT_DEQUEUE or law.signals_at == "dequeue":
+        for one in np.unique(line):
+            lost, kept = dropped & (line == one), left & (line == one)
             went[lost] = _next_departure(came[kept], went[kept], came[lost], duration)
     else:
         went[dropped] = came[dropped]

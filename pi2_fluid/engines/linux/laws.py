@@ -4,7 +4,7 @@ The two tables at the end say which laws Linux has. What a law's fields ask for 
 otherwise is refused where it decides what the law does, and listed as not modelled elsewhere.
 
 Source: Linux 7.2, include/uapi/linux/pkt_sched.h; net/sched/sch_pie.c, sch_dualpi2.c, sch_red.c,
-sch_codel.c, sch_fifo.c.
+sch_codel.c, sch_fq_codel.c, sch_fifo.c.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from pi2_fluid.tc.kernel import timer_period
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.codel import CoDel
     from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+    from pi2_fluid.laws.aqms.fq_codel import FqCodel
     from pi2_fluid.laws.aqms.pi2 import Pi2
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.laws.aqms.pie import Pie
@@ -48,6 +49,7 @@ _MEMORY: Final = 2**31 - 1  # bytes of DualPI2's queues: the limit in packets co
 _WORD: Final = 2**32 - 1
 _RED_ECN, _RED_HARDDROP, _RED_FLAGS = 1, 2, 15
 _MOST_SHIFT: Final = 31
+_ECT1, _ECN_FIELD = 1, 3  # in the byte of the IP header that it shares with the class of traffic
 
 
 class Told(NamedTuple):
@@ -220,6 +222,26 @@ def _codel(law: CoDel, link: Link) -> Told:
     return Told("codel", nest(_OPTIONS, *options), _otherwise(law))
 
 
+def _fq_codel(law: FqCodel, link: Link) -> Told:
+    """sch_fq_codel."""
+    numbers = law.packet_parameters(link)
+    options = [
+        attribute(1, _microseconds(law, "target")),
+        attribute(2, int(link.buffer)),
+        attribute(3, _microseconds(law, "interval")),
+        attribute(4, int(law.ecn)),
+        attribute(5, int(law.flows)),
+        attribute(6, int(numbers["quantum"])),
+        attribute(8, int(law.drop_batch)),
+        attribute(9, int(law.memory_limit)),
+    ]
+    if law.ce_threshold is not None:
+        options.append(attribute(7, _microseconds(law, "ce_threshold")))
+    if law.ce_threshold_selector == "ect1":
+        options += [attribute(10, bytes([_ECT1])), attribute(11, bytes([_ECN_FIELD]))]
+    return Told("fq_codel", nest(_OPTIONS, *options), _otherwise(law))
+
+
 def _red(law: Red, link: Link) -> Told:
     """sch_red, in bytes; without a table of decays, since a token bucket never lets it idle."""
     for field, value in _RED.items():
@@ -346,6 +368,7 @@ _QUEUES: Final[dict[str, Callable[[Any, Link], Told]]] = {
     "dualpi2": _dualpi2,
     "red": _red,
     "codel": _codel,
+    "fq_codel": _fq_codel,
     "taildrop": _taildrop,
     "qdisc": _own,
 }

@@ -214,7 +214,7 @@ def _bottleneck(scenario: Scenario, queue: Told) -> Iterator[Message]:
     yield add_htb(_ROUTER, "r_d", _BUCKET)
     yield _rate(scenario, float(scenario.link.capacity))
     yield add_qdisc(_ROUTER, "r_d", _HANDLE, _BUCKET | 1, queue.kind, queue.options)
-    if scenario.aqm.bands > 1:
+    if scenario.aqm.tells_l4s:
         yield add_clsact(_ROUTER, "r_s")
         for index, flow in enumerate(scenario.flows):
             if flow.is_l4s and flow.sender.constant_rate is None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
-from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.packet_limits import require_single, require_time, require_whole_packets
+from pi2_fluid.laws.packets_only import PacketsOnly
 from pi2_fluid.records.record import Parameter, choice, quantity
 from pi2_fluid.units import LONG_WAIT
 
@@ -21,7 +22,7 @@ _SHORTEST: Final = 1e-5  # s
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class CoDel(Aqm):
+class CoDel(PacketsOnly):
     """Controlled delay: it drops faster and faster while the delay stays above a target.
 
     Parameters
@@ -70,7 +71,6 @@ class CoDel(Aqm):
     interval: Parameter = quantity("100ms", "time", usual=LONG_WAIT)
     ecn: bool = choice(False, (True, False))
     arithmetic: str = choice("real", ("real", "fixed"))
-    update_interval: None = dataclasses.field(default=None, init=False, repr=False)
 
     def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return what configures the queue discipline, named as in native/packet/queues/codel.c.
@@ -92,28 +92,15 @@ class CoDel(Aqm):
             )
         require_time("CoDel target", self.target)
         require_time("CoDel interval", self.interval)
-        return super().packet_parameters(link) | {"fixed": self.arithmetic == "fixed"}
+        return super().packet_parameters(link) | {
+            "fixed": self.arithmetic == "fixed",
+            "ce_threshold": math.inf,
+            "ect1_alone": False,
+        }
 
-    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
-        """Refuse: a packet-level law."""
-        raise UnsupportedError(
+    def without_fluid(self) -> UnsupportedError:
+        """Return why only packets run it."""
+        return UnsupportedError(
             "CoDel decides packet by packet from the time since its last drop and has no honest"
             " fluid form, so neither fluid nor loop can run it: use a packet-level simulation."
         )
-
-    # Engines begin with `initial`, operating points with `at_rest` or `decode`.
-    initial = _refuse
-    update = _refuse
-    encode = _refuse
-    saturate = _refuse
-    controller = _refuse
-    signals = _refuse
-    drift = _refuse
-    flow = _refuse
-    at_rest = _refuse
-    load_at = _refuse
-    at_rest_alone = _refuse
-    decode = _refuse
-    delays = _refuse
-    fluid_parameters = _refuse
-    serve = _refuse

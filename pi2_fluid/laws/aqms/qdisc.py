@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
-from pi2_fluid.errors import QuantityError, suggest
-from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.errors import QuantityError, UnsupportedError, suggest
 from pi2_fluid.laws.kernel.qdiscs import QDISCS, Value, validate_option
 from pi2_fluid.laws.opaque import no_equations
+from pi2_fluid.laws.packets_only import PacketsOnly
 from pi2_fluid.records.record import beside, choice
 from pi2_fluid.units import validate_choice
 
@@ -21,7 +21,7 @@ def _declared(law: Qdisc) -> dict[str, dataclasses.Field[Any]]:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Qdisc(Aqm):
+class Qdisc(PacketsOnly):
     """A queue discipline of the Linux kernel that has no equations here.
 
     Parameters
@@ -56,11 +56,11 @@ class Qdisc(Aqm):
     """
 
     only_in: ClassVar = "Linux()"
+    queues_flows: ClassVar = True  # as far as is known
 
     name: str = choice(None, tuple(QDISCS), optional=False)
     options: tuple[tuple[str, Value], ...] = beside("options of tc", _declared)
     """Those that were given, by their words, in the order of the reference."""
-    update_interval: None = dataclasses.field(default=None, init=False, repr=False)
 
     def __init__(
         self,
@@ -84,23 +84,8 @@ class Qdisc(Aqm):
         options = [f"{word}={value!r}" for word, value in self.options]
         return f"Qdisc({', '.join([repr(self.name), *options])})"
 
-    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
-        """Refuse: no equations."""
-        raise no_equations(self)
+    def without_fluid(self) -> UnsupportedError:
+        """Return that it has no equations."""
+        return no_equations(self)
 
-    initial = _refuse
-    update = _refuse
-    encode = _refuse
-    saturate = _refuse
-    controller = _refuse
-    signals = _refuse
-    drift = _refuse
-    flow = _refuse
-    at_rest = _refuse
-    load_at = _refuse
-    at_rest_alone = _refuse
-    decode = _refuse
-    delays = _refuse
-    serve = _refuse
-    fluid_parameters = _refuse
-    packet_parameters = _refuse
+    packet_parameters = PacketsOnly._refuse

@@ -65,6 +65,15 @@ struct Bench {
         require_sound(table->setup(state(), numbers, &queue), table->name);
     }
 
+    ~Bench()
+    {
+        if (table->close)
+            table->close(state());
+    }
+
+    Bench(const Bench &) = delete;
+    Bench &operator=(const Bench &) = delete;
+
     void *state() { return block.data(); }
 
     std::int64_t marks() const { return counts[PI2_MARK_AQM] + counts[PI2_MARK_STEP]; }

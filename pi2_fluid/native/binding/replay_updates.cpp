@@ -68,6 +68,8 @@ class Discipline {
     {
         for (pi2_band &band : queue.band)
             std::free(band.ring);
+        if (discipline->close)
+            discipline->close(block.get());
     }
 
     void *state() const { return block.get(); }
@@ -75,13 +77,14 @@ class Discipline {
     pi2_queue *waiting() { return &queue; }
 
     // Each call has the random numbers given to it, or else those of the seed 0 and its own number.
-    void enqueue(std::int64_t now, int bytes, int ecn, const std::vector<std::uint64_t> &draws)
+    void enqueue(std::int64_t now, int bytes, int ecn, const std::vector<std::uint64_t> &draws, std::uint32_t flow)
     {
         pi2_draws source = numbers(draws, 0);
         pi2_packet packet = {};
         packet.bytes = static_cast<std::uint16_t>(bytes);
         packet.ecn = static_cast<std::uint8_t>(ecn);
         packet.segment = static_cast<std::uint32_t>(arrivals);
+        packet.flow = flow;
         source.index = arrivals++;
         counts[PI2_SENT]++;
         discipline->enqueue(state(), &queue, &packet, now, &source);
@@ -367,7 +370,7 @@ numbered as they arrive.
         .def(nb::init<const std::string &, const Parameters &, std::int64_t, std::int64_t, double>(), nb::arg("name"),
              nb::arg("parameters"), nb::arg("limit") = 1000, nb::arg("mtu") = 1500, nb::arg("capacity") = CAPACITY)
         .def("enqueue", &Discipline::enqueue, nb::arg("now"), nb::arg("bytes") = 1500, nb::arg("ecn") = 0,
-             nb::arg("draws") = std::vector<std::uint64_t>())
+             nb::arg("draws") = std::vector<std::uint64_t>(), nb::arg("flow") = 0)
         .def("dequeue", &Discipline::dequeue, nb::arg("now"), nb::arg("draws") = std::vector<std::uint64_t>(),
              "Number, ECN field and waiting time (ns) of the packet that the link takes.")
         .def("first_tick", &Discipline::first_tick)

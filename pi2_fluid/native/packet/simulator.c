@@ -269,13 +269,12 @@ int64_t pi2_run_time(const pi2_run *run)
 
 static void count_queued(const pi2_run *run, const pi2_hop *hop)
 {
+    const pi2_band *b;
     if (hop->busy)
         run->leg_totals[(size_t)hop->in_service.leg * PI2_LEG_TOTALS + PI2_TOTAL_QUEUED]++;
-    for (int band = 0; band < hop->queue.bands; band++) {
-        const pi2_band *b = hop->queue.band + band;
+    for (uint32_t n = 0; (b = pi2_waiting(hop->qdisc, hop->discipline, &hop->queue, n)); n++)
         for (uint32_t i = 0; i < b->count; i++)
             run->leg_totals[(size_t)b->ring[(b->head + i) & b->mask].leg * PI2_LEG_TOTALS + PI2_TOTAL_QUEUED]++;
-    }
 }
 
 static void fill_totals(const pi2_run *run)

@@ -67,6 +67,32 @@ def changed(**fields: object) -> pf.Scenario:
             "codel",
             "24000280 0800010088130000 08000200e8030000 08000300a0860100 0800040000000000",
         ),
+        # the kernel's defaults: 1024 queues, a quantum of 1500 bytes, 64 packets, 32 MiB
+        (
+            pf.FqCodel(),
+            "fq_codel",
+            (
+                "44000280 0800010088130000 08000200e8030000 08000300a0860100 0800040001000000"
+                " 0800050000040000 08000600dc050000 0800080040000000 0800090000000002"
+            ),
+        ),
+        (
+            pf.FqCodel(
+                ecn=False,
+                flows=7,
+                quantum=300,
+                drop_batch=8,
+                memory_limit=99,
+                ce_threshold="1ms",
+                ce_threshold_selector="ect1",
+            ),
+            "fq_codel",
+            (
+                "5c000280 0800010088130000 08000200e8030000 08000300a0860100 0800040000000000"
+                " 0800050007000000 080006002c010000 0800080008000000 0800090063000000"
+                " 08000700e8030000 05000a0001000000 05000b0003000000"
+            ),
+        ),
         (pf.TailDrop(), "pfifo", "08000200e8030000"),
         # struct tc_red_qopt: 1.5e6, 12000 and 60000 bytes, Wlog 9; max_p 0.1 of 2^32; no flag of 4
         (
@@ -186,6 +212,14 @@ def test_a_dual_queue_is_shown_ect1_of_scalable_senders() -> None:
     assert "06001300" + (5001).to_bytes(2, "big").hex() in filters[0][5]
     single = [words for words in lines(changed(flows=flows), "nl") if words[3] == "44"]
     assert single == []
+
+
+def test_so_is_a_step_for_l4s_alone() -> None:
+    flows = [pf.Flows(pf.Cubic(), 1, "20ms"), pf.Flows(pf.Dctcp(), 1, "20ms")]
+    for selector, count in (("any", 0), ("ect1", 1)):
+        step = pf.FqCodel(ce_threshold="1ms", ce_threshold_selector=selector)
+        scene = changed(flows=flows, aqm=step)
+        assert len([words for words in lines(scene, "nl") if words[3] == "44"]) == count
 
 
 def test_what_linux_does_otherwise_is_listed() -> None:
@@ -351,14 +385,14 @@ def test_a_law_of_ones_own_is_another_law() -> None:
 
 
 def test_a_queue_of_linux_is_planned_as_its_refusal_says_to_write_it() -> None:
-    """Whoever writes kind = "fq_codel" over a wire is told both words, which then run."""
+    """Whoever writes kind = "cake" over a wire is told both words, which then run."""
     text = pf.Scenario("10s", pf.Link("10Mbit/s"), pf.Pi2(), FLOWS).to_toml()
-    wrong = text.replace('kind = "pi2"', 'kind = "fq_codel"')
-    with pytest.raises(pf.QuantityError, match='give kind = "qdisc", name = "fq_codel"') as told:
+    wrong = text.replace('kind = "pi2"', 'kind = "cake"')
+    with pytest.raises(pf.QuantityError, match='give kind = "qdisc", name = "cake"') as told:
         pf.Scenario.from_toml(wrong)
     assert 'kind = "htb"' in str(told.value)
     queue = text[text.index("[aqm]") :].partition("\n[")[0]
-    right = text.replace(queue, '[aqm]\nkind = "qdisc"\nname = "fq_codel"\n')
+    right = text.replace(queue, '[aqm]\nkind = "qdisc"\nname = "cake"\n')
     with pytest.raises(pf.UnsupportedError, match=r'give kind = "htb" below \[link\]'):
         make_plan(pf.Scenario.from_toml(right).as_run, 1)
     right = right.replace("[link]\n", '[link]\nkind = "htb"\n')

@@ -116,7 +116,9 @@ class TestQueue:
     def test_bad_arguments(self):
         with pytest.raises(ValueError, match="'vegas' is not a queue discipline"):
             _core.QueueDiscipline("vegas", {})
-        with pytest.raises(ValueError, match=r"codel lacks 'target', 'interval', 'ecn'\."):
+        with pytest.raises(
+            ValueError, match=r"codel lacks 'target', 'interval', 'ecn', 'ce_threshold'"
+        ):
             _core.QueueDiscipline("codel", {"fixed": 1.0})
         with pytest.raises(ValueError, match=r"lottery cannot have these parameters"):
             _core.QueueDiscipline("lottery", {"p": 1.5, "mark": 0.0})

@@ -5,8 +5,8 @@
  * that the second signal comes after half an interval; "real" counts ns and takes the square root.
  *
  * Sources: RFC 8289; Nichols, Jacobson, "Controlling Queue Delay" (ACM Queue, 2012); Linux 6.18, codel_impl.h. RFC
- * 8289 signals at the instant the interval is over, Linux and this code one unit of time later. Left out:
- * ce_threshold.
+ * 8289 signals at the instant the interval is over, Linux and this code one unit of time later. Linux's ce_threshold:
+ * what has waited longer and can be marked is marked anyway, whatever CoDel does (tc-fq_codel.8).
  */
 #include <math.h>
 #include <string.h>
@@ -14,15 +14,8 @@
 #include "packet/queues/qdisc.h"
 #include "packet/queues/codel.h"
 
-/* The parameters. */
-#define FIELDS(F) \
-    F(target)   /* s */ \
-    F(interval) /* s */ \
-    F(ecn)      /* 1: marks packets that are ECN-capable instead of dropping them */ \
-    F(fixed)    /* 1: the kernel's integers */
-
 typedef struct {
-    FIELDS(PI2_FIELD)
+    PI2_CODEL_FIELDS(PI2_FIELD)
 } given;
 
 /* The kernel's unit of time, CODEL_SHIFT; and the intervals within which a state of signalling goes on where the last
@@ -32,8 +25,9 @@ enum { UNIT_BITS = 10, EXACTLY_ONE = UINT16_MAX, RESTARTS = 16 };
 typedef struct {
     int64_t target, interval; /* units of 2^shift ns */
     int64_t floor;            /* bytes of backlog up to which nothing is signalled */
+    int64_t step;             /* units: what waited longer is marked */
     int shift;                /* 10 in integers, else 0 */
-    int ecn;
+    int ecn, ect1_alone;
 } codel_parameters;
 
 typedef struct {
@@ -87,7 +81,7 @@ static int take(codel *c, pi2_queue *queue, pi2_packet *packet, int64_t time)
     }
     pi2_queue_pop(queue, PI2_C, packet);
     v->waited = time - (packet->enqueued >> c->params.shift);
-    if (v->waited < c->params.target || queue->band[PI2_C].bytes <= c->params.floor) {
+    if (v->waited < c->params.target || queue->band[PI2_C].bytes + queue->beside <= c->params.floor) {
         v->first_above = 0;
         return 1;
     }
@@ -145,6 +139,14 @@ static int begin(codel *c, pi2_queue *queue, pi2_packet *packet, int64_t now)
     return found;
 }
 
+/* The step: marks what has waited longer, unless it bears a mark. */
+static void mark_late(const codel *c, pi2_queue *queue, pi2_packet *packet)
+{
+    const int may = c->params.ect1_alone ? packet->ecn == PI2_ECT1 : packet->ecn == PI2_ECT1 || packet->ecn == PI2_ECT0;
+    if (may && c->vars.waited > c->params.step)
+        pi2_queue_mark(queue, packet, PI2_MARK_STEP);
+}
+
 static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
 {
     codel *c = qdisc;
@@ -154,7 +156,15 @@ static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t no
         found = c->vars.dropping ? go_on(c, queue, packet, now) : begin(c, queue, packet, now);
     else
         c->vars.dropping = 0;
+    if (found)
+        mark_late(c, queue, packet);
     return found != 0;
+}
+
+/* They count as signals (Linux), though the pace follows only with the next one. */
+static void made_room(void *qdisc, uint32_t packets)
+{
+    ((codel *)qdisc)->vars.count += packets;
 }
 
 /* It has no probability. Its variable is how many signals an interval holds now. */
@@ -179,24 +189,27 @@ static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
 {
     codel *c = qdisc;
     const given *x = parameters;
-    if (!(x->target >= 1e-9 && x->target < 1e4 && x->interval >= 1e-5 && x->interval < 1e4))
+    if (!(x->target >= 1e-9 && x->target < 1e4 && x->interval >= 1e-5 && x->interval < 1e4 && x->ce_threshold >= 0.0))
         return 0;
     memset(c, 0, sizeof *c);
     c->params.shift = x->fixed != 0.0 ? UNIT_BITS : 0;
     c->params.target = pi2_ns(x->target) >> c->params.shift;
     c->params.interval = pi2_ns(x->interval) >> c->params.shift;
     c->params.floor = queue->mtu;
+    c->params.step = x->ce_threshold < 1e4 ? pi2_ns(x->ce_threshold) >> c->params.shift : INT64_MAX;
     c->params.ecn = x->ecn != 0.0;
+    c->params.ect1_alone = x->ect1_alone != 0.0;
     return 1;
 }
 
 const pi2_qdisc pi2_qdisc_codel = {
     .name = "codel",
     .size = sizeof(codel),
-    PI2_CONFIGURED_BY(FIELDS),
+    PI2_CONFIGURED_BY(PI2_CODEL_FIELDS),
     .bands = 1,
     .setup = setup,
     .enqueue = pi2_push_if_room,
     .dequeue = dequeue,
     .probe = probe,
+    .made_room = made_room,
 };

@@ -7,6 +7,15 @@
 extern "C" {
 #endif
 
+/* Its parameters. */
+#define PI2_CODEL_FIELDS(F) \
+    F(target)       /* s */ \
+    F(interval)     /* s */ \
+    F(ecn)          /* 1: marks packets that are ECN-capable instead of dropping them */ \
+    F(fixed)        /* 1: the kernel's integers */ \
+    F(ce_threshold) /* s, of waiting: what waits longer and can be marked is; infinite: nothing is */ \
+    F(ect1_alone)   /* 1: of those packets only what is ECT(1) */
+
 typedef struct {
     uint32_t count, count_before; /* signals of this dropping state, and where it began */
     int dropping;

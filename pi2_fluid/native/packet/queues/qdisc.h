@@ -2,7 +2,7 @@
  *
  * A discipline is a table of functions. It is configured by a struct of doubles, its parameters, whose fields are
  * listed at the top of its file; whatever it computes from them and its variables live in one block of `size` bytes
- * that the caller provides. Time is in ns. No function allocates.
+ * that the caller provides. Time is in ns. No function allocates but of those that have a `close`.
  */
 #pragma once
 
@@ -43,6 +43,12 @@ typedef struct {
     void (*probe)(const void *qdisc, const pi2_queue *queue, pi2_probe *probe);
     /* Adds to the controller's variable, before a tick; NULL if nobody but the discipline moves it. */
     void (*push)(void *qdisc, double amount);
+    /* So many packets were lost from the head of its queue to make room for others; NULL: it does not care. */
+    void (*made_room)(void *qdisc, uint32_t packets);
+    /* Band number `number` of those in which its packets wait, NULL behind the last; NULL: those of its queue. */
+    const pi2_band *(*waiting)(const void *qdisc, uint32_t number);
+    /* Frees what it allocated; NULL: nothing. */
+    void (*close)(void *qdisc);
 } pi2_qdisc;
 
 #define PI2_QDISC(name) extern const pi2_qdisc pi2_qdisc_##name;
@@ -70,6 +76,15 @@ static inline int pi2_queue_has_room(pi2_queue *queue, const pi2_packet *packet,
 /* The entries of a discipline that lets in what fits, and of one that lets go what is next (in qdiscs.c). */
 void pi2_push_if_room(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws);
 int pi2_take_head(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws);
+
+/* Band number `number` of those in which packets wait, NULL behind the last. */
+static inline const pi2_band *pi2_waiting(const pi2_qdisc *discipline, const void *qdisc, const pi2_queue *queue,
+                                          uint32_t number)
+{
+    if (discipline->waiting)
+        return discipline->waiting(qdisc, number);
+    return number < (uint32_t)queue->bands ? queue->band + number : NULL;
+}
 
 /* When the first tick comes. */
 static inline int64_t pi2_first_tick(const pi2_qdisc *discipline, const void *qdisc)

@@ -19,7 +19,9 @@ typedef struct {
     int bands;           /* how many of them are in use */
     int64_t limit;       /* packets, both bands together */
     int64_t mtu;         /* bytes of a full packet */
+    int64_t beside;      /* bytes that wait in other queues of the same link, where flows have queues of their own */
     double capacity;     /* bit/s at which the link serves now */
+    uint64_t key;        /* of the random numbers that are drawn once, such as the hash of flows */
     int *no_memory;      /* set when a packet did not fit into memory: the run must end; may be NULL */
     int64_t *counts;     /* PI2_CAUSES of each class at each link, by leg */
     /* told of each loss and of each mark; may be NULL */

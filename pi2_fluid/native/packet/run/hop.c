@@ -33,6 +33,7 @@ int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, uint32_t numb
     hop->queue.mtu = scenario->packet_size;
     hop->queue.capacity = s->capacity;
     hop->queue.counts = counts;
+    hop->queue.key = key_of(hop, scenario, PI2_STREAM_QUEUE);
     hop->qdisc = s->qdisc;
     hop->discipline = calloc(1, s->qdisc->size);
     for (int which = 0; which < 2; which++) {
@@ -47,15 +48,20 @@ int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, uint32_t numb
     if (!hop->discipline || !copy_pushes(hop, s))
         return 0;
     pi2_hop_capacity(hop, s->capacity, 0);
-    *refused = !hop->qdisc->setup(hop->discipline, s->qdisc_parameters, &hop->queue);
-    hop->tick = *refused ? PI2_NEVER : pi2_first_tick(hop->qdisc, hop->discipline);
-    return !*refused;
+    if (!hop->qdisc->setup(hop->discipline, s->qdisc_parameters, &hop->queue)) {
+        *refused = !*hop->queue.no_memory;
+        return 0;
+    }
+    hop->tick = pi2_first_tick(hop->qdisc, hop->discipline);
+    return 1;
 }
 
 void pi2_hop_free(pi2_hop *hop)
 {
     for (int band = 0; band < 2; band++)
         free(hop->queue.band[band].ring);
+    if (hop->discipline && hop->qdisc->close)
+        hop->qdisc->close(hop->discipline);
     free(hop->discipline);
     free(hop->pushes);
 }

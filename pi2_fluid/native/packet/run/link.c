@@ -115,7 +115,7 @@ static void leave(pi2_run *run, const pi2_packet *packet, int64_t now)
 static void call_for_receiver(const pi2_run *run, const pi2_hop *hop)
 {
     const pi2_band *band = &hop->queue.band[PI2_C];
-    if (band->count > SOON)
+    if (!hop->qdisc->waiting && band->count > SOON)
         pi2_prefetch(&run->flows[band->ring[(band->head + SOON) & band->mask].flow].expected);
 }
 

@@ -13,6 +13,9 @@ enum {
     PI2_STREAM_FLOWS,
 };
 
+/* Of what a queue discipline draws once: a link's last stream. */
+enum { PI2_STREAM_QUEUE = INT32_MAX };
+
 /* A link's own stream of that kind: there are fewer flows than lie between two links. */
 static inline uint64_t pi2_link_stream(uint32_t link, int kind)
 {

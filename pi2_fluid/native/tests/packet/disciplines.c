@@ -164,16 +164,39 @@ static void make_red(pi2_choices *c, pi2_test_link *t)
     put(t, "spacing", fixed ? 0.0 : pi2_pick(c, 3));
 }
 
-static void make_codel(pi2_choices *c, pi2_test_link *t)
+static void put_codel(pi2_choices *c, pi2_test_link *t)
 {
     const double target = time_of(c, t);
-    begin(t, "codel");
-    t->largest = INFINITY;
-    t->unlikely = 1;
     put(t, "target", target);
     put(t, "interval", fmin(fmax(1e-5, target * pi2_spread(c, 0.5, 50)), 999.0));
     put(t, "ecn", bit(c));
     put(t, "fixed", bit(c));
+    put(t, "ce_threshold", pi2_chance(c, 0.5) ? INFINITY : time_or_none(c, t));
+    put(t, "ect1_alone", bit(c));
+    t->largest = INFINITY;
+    t->unlikely = 1;
+}
+
+static void make_codel(pi2_choices *c, pi2_test_link *t)
+{
+    begin(t, "codel");
+    put_codel(c, t);
+}
+
+/* Few queues, so that flows collide. */
+static void put_flow_queues(pi2_choices *c, pi2_test_link *t)
+{
+    put(t, "flows", pi2_chance(c, 0.9) ? 1 + pi2_pick(c, 8) : 65536);
+    put(t, "quantum", pi2_chance(c, 0.9) ? pi2_spread(c, 64, 6000) : 1 << 20);
+    put(t, "memory_limit", pi2_chance(c, 0.5) ? INFINITY : pi2_spread(c, 1, 1e5));
+    put(t, "drop_batch", pi2_chance(c, 0.2) ? 0 : 1 + pi2_pick(c, 64));
+}
+
+static void make_fq_codel(pi2_choices *c, pi2_test_link *t)
+{
+    begin(t, "fq_codel");
+    put_flow_queues(c, t);
+    put_codel(c, t);
 }
 
 static void make_rem(pi2_choices *c, pi2_test_link *t)
@@ -227,9 +250,9 @@ void pi2_make_discipline(pi2_choices *c, pi2_test_link *t)
 {
     static void (*const makers[])(pi2_choices *, pi2_test_link *) = {
         make_pi, make_pi, make_pie, make_pie, make_dualpi2, make_dualpi2, make_red, make_codel, make_lottery,
-        make_price, make_rem, make_avq};
-    const int which = pi2_pick(c, 13);
-    if (which < 12)
+        make_price, make_rem, make_avq, make_fq_codel, make_fq_codel};
+    const int which = pi2_pick(c, 15);
+    if (which < 14)
         makers[which](c, t);
     else
         begin(t, "taildrop");

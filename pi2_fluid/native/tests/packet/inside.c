@@ -73,8 +73,9 @@ static int sound_classes(const pi2_run *run)
 
 static int sound_hop(const pi2_run *run, const pi2_hop *hop)
 {
-    for (int band = 0; band < hop->queue.bands; band++) {
-        const pi2_band *b = hop->queue.band + band;
+    const pi2_band *b;
+    int64_t packets = 0, all = 0;
+    for (uint32_t n = 0; (b = pi2_waiting(hop->qdisc, hop->discipline, &hop->queue, n)); n++) {
         int64_t bytes = 0, before = 0;
         for (uint32_t i = 0; i < b->count; i++) {
             const pi2_packet *packet = b->ring + ((b->head + i) & b->mask);
@@ -87,7 +88,13 @@ static int sound_hop(const pi2_run *run, const pi2_hop *hop)
         }
         if (bytes != b->bytes)
             return wrong(run, 0, "backlog", b->bytes, bytes);
+        packets += b->count;
+        all += bytes;
     }
+    if (packets != pi2_queue_packets(&hop->queue))
+        return wrong(run, 0, "packets of all", pi2_queue_packets(&hop->queue), packets);
+    if (all != pi2_queue_bytes(&hop->queue))
+        return wrong(run, 0, "backlog of all", pi2_queue_bytes(&hop->queue), all);
     if (pi2_queue_packets(&hop->queue) > hop->queue.limit)
         return wrong(run, 0, "limit", hop->queue.limit, pi2_queue_packets(&hop->queue));
     if (pi2_queue_packets(&hop->queue) && hop->due == PI2_NEVER)

@@ -1,5 +1,5 @@
 /* The trace tells all that entered and left the queues. Replayed, it must be in the order of time, first in, first out
- * in each band, and no link may idle while packets wait, nor send before it is free. What leaves a link comes to the
+ * in each band or, where flows have queues of their own, of each flow, and no link may idle while packets wait, nor send before it is free. What leaves a link comes to the
  * next in the same order, no sooner than the way takes, and bears the mark it bore. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +61,32 @@ static void remove_end(const replay *r, fifo *f)
     f->end = f->before;
 }
 
+/* Takes out the first row, of a flow if each has a queue of its own; -1: there is none. */
+static int64_t remove_first(const replay *r, fifo *f, const pi2_trace_row *of)
+{
+    const int any = !r->run->hops[of->link].qdisc->waiting;
+    int64_t row = f->head, last = -1, before = -1;
+    while (!any && row >= 0 && r->run->trace[row].flow != of->flow) {
+        before = last;
+        last = row;
+        row = r->after[row];
+    }
+    if (row < 0)
+        return -1;
+    if (row == f->head) {
+        remove_head(r, f);
+        return row;
+    }
+    r->after[last] = r->after[row];
+    if (row == f->end) {
+        f->end = last;
+        f->before = before;
+    } else if (row == f->before) {
+        f->before = last;
+    }
+    return row;
+}
+
 static int same(const pi2_trace_row *a, const pi2_trace_row *b)
 {
     return a->flow == b->flow && a->segment == b->segment && a->bytes == b->bytes;
@@ -72,10 +98,9 @@ static int leaves(replay *r, int64_t row)
     const pi2_trace_row *trace = r->run->trace, *t = trace + row;
     queue *q = r->queues + t->link;
     fifo *f = q->band + t->band;
-    const pi2_trace_row *head = trace + f->head;
-    if (f->head < 0 || !same(head, t) || t->time - head->time != t->waited)
-        return wrong(r, row, "it is not the first of its band, or waited another time");
-    remove_head(r, f);
+    const int64_t first = remove_first(r, f, t);
+    if (first < 0 || !same(trace + first, t) || t->time - trace[first].time != t->waited)
+        return wrong(r, row, "it is not the first of its band or flow, or waited another time");
     q->count--;
     return 1;
 }
