@@ -56,6 +56,10 @@ class Flows(Record):
         Whether the class begins in slow start.
     delayed_ack : bool, default True
         Whether receivers acknowledge every other segment (packets only).
+    push_every : float, optional
+        Segments from one with TCP's PSH flag to the next, 0: none has it (packets only). Receivers
+        acknowledge those at once. None: as often as the sending program of `Linux` sets it, which
+        keeps its socket full.
     ecn : bool or str, optional
         Whether packets are marked instead of dropped; None: those of scalable senders. "ect0" or
         "ect1" says as what, whatever the sender is: a dual queue takes ECT(1) for L4S traffic.
@@ -104,6 +108,7 @@ class Flows(Record):
     initial_window: Parameter = quantity(10.0, "number")
     slow_start: bool = choice(True, (True, False))
     delayed_ack: bool = choice(True, (True, False))
+    push_every: OptionalParameter = quantity(None, "number", closed=True, optional=True)
     ecn: str | bool | None = choice(None, (None, True, False, "ect0", "ect1"))
     route: tuple[str, ...] | None = described(None, "names of nodes")
     hops: tuple[Number, ...] = quantities("time", usual=LONG_PATH, closed=True)

@@ -25,7 +25,7 @@ class Transfers(Flows):
     Parameters
     ----------
     sender, count, base_rtt, name, start, stop, start_jitter, initial_window, slow_start, \
-delayed_ack, ecn, route, hops, back, back_hops, \
+delayed_ack, push_every, ecn, route, hops, back, back_hops, \
 packet_size
         As of `Flows`; transfers that are under way at `stop` are cut off.
     size : Sizes

@@ -30,7 +30,7 @@ from pi2_fluid.saving import save_text
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Live", "measure_live"]
+__all__ = ["Live", "in_guests", "measure_live"]
 
 
 class Live(NamedTuple):
@@ -53,6 +53,22 @@ class Live(NamedTuple):
         return {LINK: next(iter(self.groups.values())), **self.groups}
 
 
+def in_guests(cell: Cell) -> Cell:
+    """Return a cell as guests run it: acknowledgements are never late, and PSH is their program's.
+
+    Examples
+    --------
+    >>> from pi2_fluid.referee.cells import CELLS
+    >>> scenario = in_guests(CELLS[0]).scenario
+    >>> scenario.link.ack_jitter, scenario.flows[0].push_every
+    (0.0, None)
+    """
+    scenario = cell.scenario
+    link = dataclasses.replace(scenario.link, ack_jitter=0)
+    flows = tuple(dataclasses.replace(flow, push_every=None) for flow in scenario.flows)
+    return dataclasses.replace(cell, scenario=dataclasses.replace(scenario, link=link, flows=flows))
+
+
 def measure_live(
     cell: Cell,
     engine: pf.Linux,
@@ -65,7 +81,7 @@ def measure_live(
     Parameters
     ----------
     cell : Cell
-        One that guests can run, without a reason in its `not_live`.
+        One that guests can run, without a reason in its `not_live`; they run it `in_guests`.
     engine : Linux
         With its seeds; its `bin` is the cell's.
     folder : Path, optional
@@ -76,7 +92,7 @@ def measure_live(
     progress : callable, optional
         As in `simulate`.
     """
-    made = dataclasses.replace(engine, bin=cell.bin)
+    cell, made = in_guests(cell), dataclasses.replace(engine, bin=cell.bin)
     kernel = find_kernel(made.kernel)
     asked = {
         "release": kernel.release,

@@ -11,7 +11,7 @@ from pi2_fluid.errors import UnsupportedError, show_value
 from pi2_fluid.referee import references
 from pi2_fluid.referee.cells import Cell
 from pi2_fluid.referee.judging import Finding, LiveKernel, Validation, judge
-from pi2_fluid.referee.live import Live, measure_live
+from pi2_fluid.referee.live import Live, in_guests, measure_live
 from pi2_fluid.referee.live_report import live_markdown
 from pi2_fluid.referee.measuring import measure, run
 from pi2_fluid.referee.steps import judge_steps
@@ -100,6 +100,7 @@ def _measure(cell: Cell, engine: pf.Linux, folder: Path, say: Callable[[str], No
 
 
 def _packets_against(cell: Cell, found: Live, seeds: int) -> list[Finding]:
+    cell = in_guests(cell)
     simulated = run(cell, seeds, None)
     mine = judge(cell, measure(simulated), found.references(cell), own_scatter=True)
     return mine + (judge_steps(cell, simulated, found.peaks) if found.peaks else [])

@@ -48,7 +48,9 @@ def ns3_scenario(row: Mapping[str, str]) -> pf.Scenario:
     link = pf.Link(
         "10Mbit/s", "40000 packets", "1502B", kind="wire", delay_on="split", ack_jitter="1us"
     )
-    others: dict[str, Any] = {"delayed_ack": row["every"] == "2", "start_jitter": "100ms"}
+    others: dict[str, Any] = {
+        "delayed_ack": row["every"] == "2", "push_every": 0, "start_jitter": "100ms",
+    }  # fmt: skip
     flows = (
         reno_steps(**others)
         if ":" in row["flows"]

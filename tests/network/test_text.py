@@ -712,6 +712,7 @@ def classes(draw, duration, name):
         "delayed_ack": draw(st.booleans()),
         "ecn": draw(st.sampled_from([None, True, False, "ect0", "ect1"])),
         "packet_size": draw(st.none() | st.floats(0.1, 1.0)),
+        "push_every": draw(st.none() | st.integers(0, 99)),
     }
     if cls is not pf.Cbr:
         more["initial_window"] = draw(st.floats(1, 100))

@@ -33,6 +33,7 @@ _PACKETS_ONLY: Final = (
     "link.delay_on",
     "link.ack_jitter",
     "flows.delayed_ack",
+    "flows.push_every",
     "flows.ecn",
 )
 # Of several links: what is dropped at one of them does not arrive at the next.

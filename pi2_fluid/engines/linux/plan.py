@@ -87,7 +87,13 @@ _LONGEST: Final = 4000.0  # s: times of packets are 32 bits of us
 _MOST_BUFFER: Final = 2**31 - 1
 _PACKET: Final = (256, 9014)  # bytes
 _CAPACITY: Final = (1e4, 1e11)  # bit/s
-_WINDOW: Final = 10  # segments to begin with
+#: Of flows: what Linux does anyway.
+_KNOWN: Final = {
+    "initial_window": 10,
+    "slow_start": True,
+    "delayed_ack": True,
+    "push_every": None,
+}
 
 
 def make_plan(scenario: Scenario, seed: int, length: float = 0.1, queue: Told | None = None) -> str:
@@ -350,7 +356,7 @@ def _require_flows(scenario: Scenario, index: int) -> None:
             " leave it out, or use another engine, e.g. Packets()."
         )
     congestion_of(flow.sender)
-    for field, known in (("initial_window", _WINDOW), ("slow_start", True), ("delayed_ack", True)):
+    for field, known in _KNOWN.items():
         if (value := getattr(flow, field)) != known:
             raise UnsupportedError(
                 f"{place} {field} = {show_value(value)} is not what Linux does: give {field} ="

@@ -140,6 +140,8 @@ def not_modelled(scenario: Scenario) -> list[str]:
         links = asked["last"] - asked["first"] + 1
         found += ["flows.hops"] if to_ns(_hops(flow, links)[0]) not in {0, asked["access"]} else []
         constant = flow.sender.constant_rate is not None
+        pushes = not constant and flow.delayed_ack and flow.push_every != 0
+        found += ["flows.push_every"] if pushes else []
         names = ("thinned",) if constant else congestion_of(flow.sender).not_modelled
         found += [f"flows.sender.{name}" for name in names]
     return list(dict.fromkeys(found))

@@ -25,6 +25,7 @@ __all__ = ["ECT0", "ECT1", "NOT_ECT", "advance", "ecn_field", "pack", "run_packe
 #: The ECN field of packets, as the kernel numbers it.
 NOT_ECT, ECT1, ECT0 = 0, 1, 2
 _AS_IT_IS: Final = -1
+_PUSH_OF_LINUX: Final = -1
 _SEED: Final = 5  # its place in what `pack` returns
 _EVENTS: Final = 200_000  # between two looks at the keyboard: some 20 ms
 
@@ -175,6 +176,7 @@ def _pack_class(
         "initial_window": int(flow.initial_window),
         "slow_start": flow.slow_start,
         "delayed_ack": flow.delayed_ack,
+        "push_every": _PUSH_OF_LINUX if flow.push_every is None else int(flow.push_every),
         "paced": sender.paced,
         "ecn": ecn_field(flow),
         **_pack_transfers(flow),

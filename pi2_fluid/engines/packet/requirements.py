@@ -132,6 +132,8 @@ def require_packets(scenario: Scenario) -> None:
         place = f"Scenario flows {number} ({show_value(name)})"
         _whole(flow.count, f"{place} count", 1, _MOST_FLOWS)
         _whole(flow.initial_window, f"{place} initial_window", 1, _MOST_WINDOW)
+        if flow.push_every is not None:
+            _whole(flow.push_every, f"{place} push_every", 0, _MOST_WINDOW)
         _short(flow.base_rtt, f"{place} base_rtt")
         own = size if flow.packet_size is None else flow.packet_size
         _whole(own, f"{place} packet_size", *_PACKET)

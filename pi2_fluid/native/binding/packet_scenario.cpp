@@ -71,7 +71,7 @@ pi2_packet_class class_of(nb::handle item, int packet_size, const std::string &w
 {
     const Entries e(item, what,
                     {"congestion", "parameters", "packet_size", "source", "count", "base_rtt", "start", "stop", "start_jitter",
-                     "initial_window", "slow_start", "delayed_ack", "paced", "ecn", "sizes", "idle", "gap", "route",
+                     "initial_window", "slow_start", "delayed_ack", "push_every", "paced", "ecn", "sizes", "idle", "gap", "route",
                      "hops", "back", "back_hops"});
     pi2_packet_class c = {};
     c.packet_size = static_cast<int>(e.whole("packet_size", PI2_LEAST_PACKET, packet_size));
@@ -90,6 +90,7 @@ pi2_packet_class class_of(nb::handle item, int packet_size, const std::string &w
     c.initial_window = static_cast<std::uint32_t>(e.whole("initial_window", 1, PI2_MOST_WINDOW));
     c.slow_start = e.as<bool>("slow_start");
     c.delayed_ack = e.as<bool>("delayed_ack");
+    c.push_every = static_cast<int>(e.whole("push_every", PI2_PUSH_OF_LINUX, PI2_MOST_WINDOW));
     c.paced = e.as<bool>("paced");
     c.ecn = static_cast<int>(e.whole("ecn", PI2_NOT_ECT, PI2_ECT0));
     c.idle = mean_time(e, "idle", 0.0);

@@ -415,7 +415,9 @@ def test_what_is_not_modelled_is_said():
     scenario = pf.Scenario(2.0, pf.Link("10Mbit/s", "40000 packets"), pf.Pie(), flows)
     with warnings.catch_warnings(action="error"):
         names = pf.fluid.simulate(scenario, tolerance=1e-5).attrs["not_modelled"].split(", ")
-    of_link_and_flows = {"link.kind", "link.ack_jitter", "flows.delayed_ack", "flows.ecn"}
+    of_link_and_flows = {
+        "link.kind", "link.ack_jitter", "flows.delayed_ack", "flows.push_every", "flows.ecn",
+    }  # fmt: skip
     of_laws = {"aqm.half_target", "flows.sender.hystart", "flows.sender.variant"}
     assert of_link_and_flows | of_laws <= set(names)
 

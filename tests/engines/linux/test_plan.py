@@ -324,6 +324,7 @@ def link(**fields: object) -> dict[str, pf.Link]:
         ({"flows": reno(initial_window=4)}, pf.UnsupportedError, "initial_window = 4.0 is not"),
         ({"flows": reno(slow_start=False)}, pf.UnsupportedError, "slow_start = False is not what"),
         ({"flows": reno(delayed_ack=False)}, pf.UnsupportedError, "delayed_ack = False is not"),
+        ({"flows": reno(push_every=9)}, pf.UnsupportedError, "push_every = 9.0 is not"),
         (of(pf.Dctcp(), ecn=False), pf.UnsupportedError, "ecn = False asks for Dctcp without"),
         (of(pf.Reno(), ecn="ect1"), pf.UnsupportedError, "ecn = 'ect1' is not what Linux's reno"),
         (of(pf.Reno(), packet_size=600), pf.UnsupportedError, "packet_size = 600.0 B is not for R"),

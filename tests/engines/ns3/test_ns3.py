@@ -23,7 +23,7 @@ from pi2_fluid.engines.ns3.task import make_task, not_modelled
 
 LINK = pf.Link("10Mbit/s", "40000 packets", ack_jitter="0s", delay_on="split")
 PIE = pf.Pie(target="20ms", update_interval="32ms", variant="rfc8033")
-FLOWS = pf.Flows(pf.Reno(), 5, "60ms")
+FLOWS = pf.Flows(pf.Reno(), 5, "60ms", push_every=0)
 SCENE = pf.Scenario("4s", LINK, PIE, FLOWS)
 BIN = 100_000_000  # ns
 
@@ -193,8 +193,8 @@ def test_what_ns3_does_otherwise_is_listed() -> None:
     flows = [pf.Flows(pf.Dctcp(), 5, "60ms"), pf.Flows(pf.Cbr(rate="1Mbit/s"))]
     other = pf.Scenario("4s", pf.Link("10Mbit/s", "40000 packets", kind="htb"), pf.CoDel(), flows)
     assert not_modelled(other) == [
-        "link.kind", "link.delay_on", "link.ack_jitter", "aqm.arithmetic", "flows.sender.variant",
-        "flows.sender.thinned",
+        "link.kind", "link.delay_on", "link.ack_jitter", "aqm.arithmetic", "flows.push_every",
+        "flows.sender.variant", "flows.sender.thinned",
     ]  # fmt: skip
 
 

@@ -90,6 +90,7 @@ def test_arguments_that_are_refused(options, said) -> None:
         ({"flows": reno(count=2_000_000)}, "count = 2000000"),
         ({"flows": [reno(count=600_000), reno(count=600_000)]}, "1200000 flows"),
         ({"flows": reno(initial_window=0.5)}, "initial_window = 0.5"),
+        ({"flows": reno(push_every=2.5)}, "push_every = 2.5"),
         ({"flows": reno(base_rtt="1000000000s")}, "base_rtt = 1e+09"),
         ({"flows": pf.Flows(pf.Cbr(rate=1e15))}, "rate = 1e+15"),
         ({"flows": pf.Flows(pf.Cbr(rate="1e-9bit/s"))}, "rate = 1e-09"),
@@ -325,6 +326,7 @@ def test_pack_speaks_of_every_field() -> None:
         "initial_window": 10,
         "slow_start": False,
         "delayed_ack": False,
+        "push_every": -1,
         "paced": False,
         "ecn": compiled.NOT_ECT,
         **NO_TRANSFERS,
@@ -452,6 +454,7 @@ ARGUMENTS = (
             "initial_window": 10,
             "slow_start": True,
             "delayed_ack": True,
+            "push_every": -1,
             "paced": False,
             "ecn": 0,
             **NO_TRANSFERS,
@@ -535,7 +538,7 @@ def test_the_kernel_takes_good_numbers() -> None:
             *((k, x, f"class 0 {k}") for k, x in [
                 ("count", -1), ("count", 10**7), ("packet_size", 1501), ("packet_size", 63),
                 ("base_rtt", -1), ("start", 2**60), ("stop", -1), ("start_jitter", -1),
-                ("initial_window", 0), ("ecn", 3), ("slow_start", "no"),
+                ("initial_window", 0), ("push_every", -2), ("ecn", 3), ("slow_start", "no"),
             ]),
             *(("source", SOURCE | {k: x}, f"class 0 source {said}") for k, x, said in [
                 ("interval", 0.5, "interval"), ("interval", float("nan"), "interval"),

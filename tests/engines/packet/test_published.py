@@ -48,6 +48,13 @@ PUBLISHED = {
         "transfers of 6.18; ip-sysctl.rst, tcp_comp_sack_delay_ns: about 5 %",
     ),
     "COMPRESSION_MOST_US": (1000, "Documentation/networking/ip-sysctl.rst: tcp_comp_sack_delay_ns"),
+    "WINDOW_UNSCALED": (65_535, "RFC 7323, section 2.2: the window in a SYN is not scaled"),
+    "RECEIVE_BUFFER": (131_072, "Documentation/networking/ip-sysctl.rst: tcp_rmem, default"),
+    "SEND_BUFFER": (1_048_576, "engines/linux/plan.py: tcp_wmem of guests"),
+    "SEGMENT_MEMORY": (
+        824,
+        "the first write of a guest fills its socket with 462 segments of 1448 bytes",
+    ),
     "DUPTHRESH": (3, "RFC 5681, section 3.2; RFC 8985, section 6.2: DupThresh"),
     "RACK_PARTS": (4, "RFC 8985, section 6.2: RACK.reo_wnd = RACK.min_RTT/4"),
     "PROBE_RTTS": (2, "RFC 8985, section 7.2: PTO = 2 * SRTT"),

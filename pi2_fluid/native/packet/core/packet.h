@@ -10,8 +10,9 @@ enum {
     PI2_SYN = 1,         /* opens the connection; carries no segment */
     PI2_CWR = 2,         /* the sender has reduced its window (RFC 3168, section 6.1.2) */
     PI2_UNRESPONSIVE = 4, /* nobody acknowledges it */
+    PI2_RETURNING = 8,   /* it is an acknowledgement, kept where `segment` says while it crosses links */
     PI2_LAST = 16,       /* it ends a transfer, and is acknowledged at once */
-    PI2_RETURNING = 8    /* it is an acknowledgement, kept where `segment` says while it crosses links */
+    PI2_PSH = 32         /* the sending program has nothing behind it yet (RFC 9293, section 3.9.1.2) */
 };
 
 #define PI2_NOT_QUEUED (-1)
@@ -24,7 +25,7 @@ typedef struct {
     uint32_t leg;     /* of its class: at which link it is, or was last, or will be next */
     /* One word, so that there are two packets in a line of memory. */
     unsigned bytes : 16;   /* as the queue counts them */
-    unsigned ecn : 8, flags : 5;
+    unsigned ecn : 7, flags : 6;
     unsigned onward : 1;   /* it is under way to the queue of its leg, not to the receiver */
     unsigned eligible : 1; /* DualPI2: whether the step may mark it (decided on arrival) */
     unsigned band : 1;     /* through which it goes: by its ECN field on arrival, where there are two */

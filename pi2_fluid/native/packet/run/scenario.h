@@ -24,6 +24,8 @@ typedef struct {
     const double *pushes;   /* before each tick: added to the controller's variable */
 } pi2_packet_link;
 
+enum { PI2_PUSH_OF_LINUX = -1 };
+
 typedef struct {
     const pi2_congestion *congestion; /* NULL: a source that nobody answers */
     double parameters[PI2_CC_PARAMETERS];
@@ -40,6 +42,7 @@ typedef struct {
     uint32_t initial_window; /* segments */
     int slow_start;         /* 0: begins in congestion avoidance */
     int delayed_ack;        /* 0: every segment is acknowledged at once */
+    int push_every;         /* segments from one with PSH to the next; 0: none has it, PI2_PUSH_OF_LINUX: see push.c */
     int paced;              /* new segments leave at window / smoothed round-trip time, not as acknowledgements come */
     int ecn;                /* ECN field of its packets: PI2_NOT_ECT, PI2_ECT1 or PI2_ECT0 */
     pi2_sizes sizes;        /* of transfers; PI2_SIZES_ENDLESS: there are none */

@@ -15,6 +15,9 @@ enum { PI2_SENDER_TIMER, PI2_DELAYED_ACK_TIMER, PI2_COMPRESSION_TIMER, PI2_PACIN
 /* What becomes of a flow. */
 enum { PI2_ABSENT, PI2_CONNECTING, PI2_ESTABLISHED, PI2_STOPPED, PI2_PAUSED }; /* paused: between two transfers */
 
+/* Why an acknowledgement waits: for a second segment, or until the program has read what came with PSH. */
+enum { PI2_DELAYED = 1, PI2_READ };
+
 /* The board has an entry for each segment between una and next: when it was sent last (ns), and these flags. */
 enum {
     PI2_SACKED = 1,         /* arrived out of order */
@@ -22,11 +25,25 @@ enum {
     PI2_RETRANSMITTED = 4,  /* its retransmission is under way */
     PI2_EVER = 8,           /* was retransmitted at some time */
     PI2_ARRIVED = 16,       /* the receiver has it (the sender does not read this) */
+    PI2_PUSHED = 32,        /* it carries PSH, whenever it is sent */
     PI2_BOARD_SHIFT = 8
 };
 
 /* Segments for which the board needs no memory of its own. */
 enum { PI2_FIRST_BOARD = 16 };
+
+/* What a program has written and was not sent yet, as far as PSH depends on it: see push.c. A write takes a third of
+ * the socket, so that four are under way at most. */
+enum { PI2_WRITES = 4 };
+typedef struct {
+    uint32_t payload;       /* bytes of a segment without headers */
+    uint32_t room;          /* segments that the socket holds; 0: no such program */
+    uint32_t half;          /* segments in half of the largest window that it was offered */
+    uint32_t sent, written; /* numbers of the oldest write and of the youngest */
+    struct {
+        uint32_t last, half; /* its last segment, and as above when it was written */
+    } writes[PI2_WRITES];
+} pi2_socket;
 
 typedef struct {
     int64_t sent; /* ns */
@@ -47,6 +64,8 @@ typedef struct {
     uint8_t rack_moved;     /* something was delivered since losses were last looked for */
     uint8_t unmarkable;     /* it goes without ECN, since its first SYN was not answered */
 
+    uint32_t push;          /* the next new segment with PSH */
+    uint32_t refill;        /* when this is acknowledged, its program writes more */
     uint32_t sacked, lost, retransmitted; /* segments on the board with that flag */
     uint32_t srtt, mdev, mdev_max, rttvar, rtt_end; /* us (x 8, x 4, x 4, x 4) and segment: see rtt.h */
     uint32_t rto;           /* ms, after backoff */
@@ -73,7 +92,7 @@ typedef struct {
     uint8_t quick;          /* acknowledgements still to be sent at once */
     uint8_t echo_ce;        /* RFC 3168: until the sender confirms; RFC 8257: state of the last segment */
     uint8_t saw_ect;
-    uint8_t ack_waits;      /* a delayed acknowledgement is pending */
+    uint8_t ack_waits;      /* an acknowledgement is pending: PI2_DELAYED, or PI2_READ */
     uint16_t ato;           /* ms */
     uint16_t duplicates;    /* since `expected` moved */
     uint16_t compressed;    /* acknowledgements withheld */
@@ -90,6 +109,7 @@ typedef struct {
 
     /* Sender: recovery */
     uint32_t begun;         /* transfers so far */
+    pi2_socket socket;
     uint32_t high;          /* next segment at the last reduction or timeout */
     uint32_t prior_threshold, prr_delivered, prr_sent;
     uint32_t undo_from;     /* first segment outstanding at the reduction */

@@ -181,6 +181,7 @@ static void make_class(pi2_choices *c, pi2_test_scenario *t, pi2_packet_class *c
     class_->initial_window = windows[pi2_pick(c, 8)];
     class_->slow_start = pi2_chance(c, 0.7);
     class_->delayed_ack = pi2_chance(c, 0.7);
+    class_->push_every = pi2_chance(c, 0.7) ? PI2_PUSH_OF_LINUX : pi2_pick(c, 40);
     class_->paced = pi2_chance(c, 0.3);
     class_->ecn = pi2_pick(c, 3);
     if (class_->congestion && pi2_chance(c, 0.35))
@@ -316,8 +317,8 @@ void pi2_print_scenario(const pi2_test_scenario *t)
             printf(" every %.9g ns %u bytes, %.9g ns each, random %d, for %.9g and pausing for %.9g ns", k->interval,
                    k->burst, k->spacing, k->poisson, k->sends, k->pause);
         printf(", packets of %d bytes, rtt %lld, from %lld to %lld, jitter %lld ns, window %u, slow start %d, delayed %d, "
-               "ecn %d, route", k->packet_size, (long long)k->base_rtt, (long long)k->start, (long long)k->stop,
-               (long long)k->start_jitter, k->initial_window, k->slow_start, k->delayed_ack, k->ecn);
+               "push %d, ecn %d, route", k->packet_size, (long long)k->base_rtt, (long long)k->start, (long long)k->stop,
+               (long long)k->start_jitter, k->initial_window, k->slow_start, k->delayed_ack, k->push_every, k->ecn);
         if (k->sizes.kind)
             printf(" transfers %d of %zu: %.9g %.9g %.9g, idle %.9g, gap %.9g ns,", k->sizes.kind, k->sizes.count,
                    t->sizes[i][0], t->sizes[i][1], t->sizes[i][2], k->idle, k->gap);

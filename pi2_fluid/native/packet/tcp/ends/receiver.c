@@ -83,12 +83,13 @@ static void acknowledge_duplicate(pi2_run *run, pi2_flow *f, uint32_t segment, i
     acknowledged(f);
 }
 
-/* It fired: the delay was too short to catch a second segment. */
+/* It fired: the delay was too short to catch a second segment, unless it was none. */
 void pi2_delayed_ack(pi2_run *run, pi2_flow *f, int64_t now)
 {
     const uint32_t twice = 2 * (uint32_t)f->ato;
+    if (f->ack_waits == PI2_DELAYED)
+        f->ato = (uint16_t)(twice < f->their_rto ? twice : f->their_rto);
     f->ack_waits = 0;
-    f->ato = (uint16_t)(twice < f->their_rto ? twice : f->their_rto);
     pi2_acknowledge(run, f, now);
 }
 
@@ -99,8 +100,16 @@ static void delay(pi2_run *run, pi2_flow *f, int64_t now)
         ms = f->handshake;
     if (ms > PI2_ATO_MAX_MS)
         ms = PI2_ATO_MAX_MS;
-    f->ack_waits = 1;
+    f->ack_waits = PI2_DELAYED;
     pi2_timer_set(&run->timers, &f->timers[PI2_DELAYED_ACK_TIMER], pi2_jiffy_timer(now, ms));
+}
+
+/* The program reads all that has come, and waits for more: the sender may wait for the acknowledgement as well (Linux
+ * since 6.6; after all packets of the same instant, which may have called for it themselves). */
+static void read_all(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    f->ack_waits = PI2_READ;
+    pi2_timer_set(&run->timers, &f->timers[PI2_DELAYED_ACK_TIMER], now);
 }
 
 /* With a hole open: the first few at once, then one for each stretch of time. */
@@ -123,12 +132,14 @@ static void thin_out(pi2_run *run, pi2_flow *f, int64_t now)
     pi2_timer_set(&run->timers, &f->timers[PI2_COMPRESSION_TIMER], now + (wait > 0 ? wait : 1));
 }
 
-static void decide(pi2_run *run, pi2_flow *f, int at_once, int64_t now)
+static void decide(pi2_run *run, pi2_flow *f, int at_once, int pushed, int64_t now)
 {
     if (at_once || f->quick || f->expected - f->acknowledged > 1 || !pi2_class_of(run, f)->spec->delayed_ack)
         pi2_acknowledge(run, f, now);
     else if (f->holes)
         thin_out(run, f, now);
+    else if (pushed)
+        read_all(run, f, now);
     else
         delay(run, f, now);
 }
@@ -208,7 +219,7 @@ static void in_order(pi2_run *run, pi2_flow *f, const pi2_packet *packet, int at
         }
         at_once |= f->holes == 0;
     }
-    decide(run, f, at_once, now);
+    decide(run, f, at_once, packet->flags & PI2_PSH, now);
 }
 
 static void out_of_order(pi2_run *run, pi2_flow *f, const pi2_packet *packet, int at_once, int64_t now)
@@ -221,7 +232,7 @@ static void out_of_order(pi2_run *run, pi2_flow *f, const pi2_packet *packet, in
     f->holes++;
     f->log[f->log_written++ & f->log_mask] = packet->segment;
     at_once |= see_ecn(run, f, packet, f->expected, now);
-    decide(run, f, at_once, now);
+    decide(run, f, at_once, 0, now);
 }
 
 void pi2_receive(pi2_run *run, const pi2_packet *packet, int64_t now)

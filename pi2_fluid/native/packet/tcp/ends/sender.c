@@ -5,6 +5,7 @@
 #include "packet/run/statistics.h"
 #include "packet/run/transfers.h"
 #include "packet/tcp/ends/connection.h"
+#include "packet/tcp/ends/push.h"
 #include "packet/tcp/ends/rack.h"
 #include "packet/tcp/ends/recovery.h"
 #include "packet/tcp/ends/sender_timer.h"
@@ -74,6 +75,8 @@ static void acknowledge(pi2_flow *f, uint32_t next, pi2_news *news, samples *fou
         f->lost -= (e & PI2_LOST) != 0;
     }
     f->window.una = next;
+    if ((int32_t)(next - f->refill) >= 0)
+        pi2_push_written(f);
     f->retries = 0;
     news->flags |= PI2_ADVANCED;
 }
@@ -156,6 +159,7 @@ static void establish(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now
     class_->spec->congestion->begin(class_->spec->parameters, f->state_of_cc, &f->window, now);
     pi2_count_window(run, f, now);
     pi2_count_flow(run, f, 1, now);
+    pi2_push_begin(f, class_->spec->push_every, class_->spec->packet_size);
     pi2_send_new(run, f, now);
     pi2_arm_probe(run, f, 0, now);
 }

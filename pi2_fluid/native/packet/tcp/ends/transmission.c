@@ -3,6 +3,7 @@
 
 #include "packet/run/link.h"
 #include "packet/run/transfers.h"
+#include "packet/tcp/ends/push.h"
 #include "packet/tcp/ends/sender_timer.h"
 #include "packet/tcp/published.h"
 
@@ -17,12 +18,16 @@ void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_
         .ecn = pi2_ecn_of(run, f),
     };
     uint64_t *entry = pi2_board(f, segment);
-    const uint64_t kept = again ? (*entry & 0xff) | PI2_EVER | PI2_RETRANSMITTED : 0;
+    uint64_t kept = again ? (*entry & 0xff) | PI2_EVER | PI2_RETRANSMITTED : 0;
+    if (segment == f->push && !again)
+        kept = pi2_push(f, class_->spec->push_every) ? PI2_PUSHED : 0;
     *entry = (uint64_t)now << PI2_BOARD_SHIFT | kept;
+    if (kept & PI2_PUSHED)
+        packet.flags |= PI2_PSH;
     if (again && !class_->exact_ce) {
         packet.ecn = PI2_NOT_ECT; /* RFC 3168, section 6.1.5 */
     } else if (f->cwr_due && !again) {
-        packet.flags = PI2_CWR;
+        packet.flags |= PI2_CWR;
         f->cwr_due = 0;
     }
     if (pi2_has_transfers(class_) && segment + 1 == f->end)
