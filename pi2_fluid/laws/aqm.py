@@ -13,6 +13,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
 from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.stated import Stated
+from pi2_fluid.laws.tapes import evaluate
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import (
     OptionalParameter,
@@ -466,7 +467,8 @@ class Aqm(Stated, Record, ABC):
         from scipy.optimize import elementwise  # 0.3 s to import, and closed forms need none
 
         def excess(u: FloatArray, p: FloatArray, *arrays: FloatArray) -> FloatArray:
-            result: FloatArray = getattr(rebuild(arrays).encode(u), signal) - p
+            heard: Any = getattr(Signal(*evaluate(rebuild(arrays), "encode", u)), signal)
+            result: FloatArray = heard - p
             return result
 
         (wanted, *arrays), rebuild = align(self, p=p)

@@ -12,6 +12,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
 from pi2_fluid.laws.resting import WINDOW_RANGE, relax, search_rest
 from pi2_fluid.laws.stated import Stated
+from pi2_fluid.laws.tapes import evaluate
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import Record, align, numbers_of, solve_again
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.exponential import PriceResponse
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["CLOCKS", "REDUCTIONS", "Sender", "load_of"]
+__all__ = ["CLOCKS", "REDUCTIONS", "Sender", "load_of", "rate_under"]
 
 #: What makes senders send: a rate of their own, window / round-trip time, or acknowledgements.
 CLOCKS: Final = ("rate", "acks")
@@ -325,8 +326,7 @@ class Sender(Stated, Record, ABC):
             log_p: FloatArray, rtt: FloatArray, target: FloatArray, *arrays: FloatArray
         ) -> FloatArray:
             law, p = rebuild(arrays), np.exp(log_p)
-            sent = law.sending_rate_under(law.at_rest(rtt, p), p, rtt)
-            sent = np.maximum(sent, _LEAST_RATE)
+            sent = np.maximum(rate_under(law, law.at_rest(rtt, p), p, rtt), _LEAST_RATE)
             return np.log(sent) - np.log(target)
 
         (rtt, rate, *arrays), rebuild = align(self, rtt=rtt, rate=rate)
@@ -360,8 +360,9 @@ class Sender(Stated, Record, ABC):
             log_window: FloatArray, rtt: FloatArray, p: FloatArray, *arrays: FloatArray
         ) -> FloatArray:
             window = np.exp(log_window)
-            slope: FloatArray = rebuild(arrays).rate(window, window, p, rtt, rtt)
-            return slope * rtt
+            slope: Any = evaluate(rebuild(arrays), "rate", window, window, p, rtt, rtt)[0]
+            result: FloatArray = slope * rtt
+            return result
 
         bracket = tuple(np.log(WINDOW_RANGE))
         found = elementwise.find_root(drift, bracket, args=(rtt, p, *arrays))
@@ -409,6 +410,12 @@ def _first(values: ArrayLike, bad: ArrayLike) -> float:
 
 def _plain(value: FloatArray) -> Real:
     return float(value) if np.ndim(value) == 0 else value
+
+
+def rate_under(sender: Sender, x: Any, signal_delayed: Number, rtt: Number) -> Number:
+    """Return `Sender.sending_rate_under` of states that are arrays."""
+    states = x if isinstance(x, tuple) else (x,)
+    return evaluate(sender, "sending_rate_under", *states, signal_delayed, rtt)[0]
 
 
 def load_of(sender: Sender, window: float, rtt: float) -> float:

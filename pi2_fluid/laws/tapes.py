@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.tape import Tape, make_tape
-from pi2_fluid.laws.trace import TraceError
+from pi2_fluid.laws.trace import TraceError, flat
 from pi2_fluid.records.record import leaves, map_leaves
 from pi2_fluid.values import Number
 
 __all__ = [
     "QUEUE_FUNCTIONS",
     "SENDER_FUNCTIONS",
+    "evaluate",
     "function_of",
     "numbers_on_tape",
     "tape_by",
@@ -24,6 +25,13 @@ __all__ = [
 
 #: A `Sender` or an `Aqm`, whose modules import this one.
 Law: TypeAlias = Any
+
+
+class _Named(NamedTuple):
+    """What stands in a law for a number; no str, which fields of plain types may have as well."""
+
+    name: str
+
 
 _SEEN: Final = ("queue", "arrival_rate", "capacity", "overflow")
 
@@ -206,11 +214,12 @@ def tape_by(law: Law, function: Callable[..., Any], inputs: tuple[str, ...], wha
     TraceError
         As `tape_of`.
     """
-    tape = _tape(map_leaves(lambda _, place: f"law{place}", law), function, inputs)
+    tape = _tape(map_leaves(lambda _, place: _Named(f"law{place}"), law), function, inputs)
     if not isinstance(tape, Tape):
         # Arrays, and numbers that JAX traces, are no constants.
         partly = map_leaves(
-            lambda leaf, place: leaf if isinstance(leaf, (float, int)) else f"law{place}", law
+            lambda leaf, place: leaf if isinstance(leaf, (float, int)) else _Named(f"law{place}"),
+            law,
         )
         tape = _tape(partly, function, inputs)
     if isinstance(tape, Tape):
@@ -219,6 +228,31 @@ def tape_by(law: Law, function: Callable[..., Any], inputs: tuple[str, ...], wha
         f"{type(law).__name__}.{what} is no line of operations ({tape}):"
         " use only + - * / **, comparisons, if and pi2_fluid.ops in it."
     ) from tape
+
+
+def evaluate(law: Law, name: str, *values: Number) -> tuple[Number, ...]:
+    """Return what a function of a law gives for arrays, which may branch differently.
+
+    By its tape, for ``if`` asks an array for one answer. A law that no tape can hold is called
+    itself.
+
+    Parameters
+    ----------
+    law, name
+        As for `tape_of`.
+    *values
+        One for each of its inputs.
+
+    Returns
+    -------
+    tuple
+        The numbers, without nesting.
+    """
+    try:
+        tape = tape_of(law, name)
+    except TraceError:
+        return tuple(flat(function_of(law, name)(law, *values)))  # type: ignore[arg-type]
+    return tape(*values, parameters=numbers_on_tape(law, tape))
 
 
 def numbers_on_tape(law: Law, tape: Tape) -> list[Any]:
@@ -236,11 +270,13 @@ def _tape(skeleton: Law, function: Callable[..., Any], inputs: tuple[str, ...]) 
 
     Or what was raised instead, to be remembered as well.
     """
-    parameters = [leaf for leaf in leaves(skeleton) if isinstance(leaf, str)]
+    parameters = [leaf.name for leaf in leaves(skeleton) if isinstance(leaf, _Named)]
 
     def traced(*values: Number) -> object:
         symbols = iter(values[len(inputs) :])
-        law = map_leaves(lambda leaf, _: next(symbols) if isinstance(leaf, str) else leaf, skeleton)
+        law = map_leaves(
+            lambda leaf, _: next(symbols) if isinstance(leaf, _Named) else leaf, skeleton
+        )
         return function(law, *values[: len(inputs)])
 
     try:

@@ -13,6 +13,7 @@ import numpy as np
 from pi2_fluid.errors import UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm, Seen
 from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
+from pi2_fluid.laws.tapes import evaluate
 from pi2_fluid.loop.polynomials import resolvent
 from pi2_fluid.loop.state_space import LinearController
 from pi2_fluid.network.rest import has_ticks
@@ -338,7 +339,7 @@ def _heard(
     name = type(aqm).__name__
     if type(aqm).signals is Aqm.signals:
         picked = _picked(aqm, state)
-        slopes = _encoder(aqm, aqm.controller(state), shape)
+        slopes = _encoder(aqm, evaluate(aqm, "controller", *state)[0], shape)
         return slopes, _row(picked, f"{name}.controller", shape), np.zeros(shape)
     given, over = (*state, arriving, packets, delay), range(len(state) + 1)
     found = differentiate(aqm, "signals", given, over, _signals)
@@ -370,7 +371,8 @@ def _check_rest(aqm: Aqm, state: tuple[Number, ...], point: QueueAtRest) -> None
             " others its L4S queue marks by itself, which are loops of two kinds: split the arrays."
         )
     u = np.asarray(point.controller)
-    if np.any(np.abs(np.asarray(aqm.controller(state)) - u) > _APART * (1e-3 + np.abs(u))):
+    (shown,) = evaluate(aqm, "controller", *state)
+    if np.any(np.abs(np.asarray(shown) - u) > _APART * (1e-3 + np.abs(u))):
         raise UnsupportedError(
             f"{type(aqm).__name__} rests on a jump of its signal at {float(np.max(u)):.3g}, between"
             " two values, and a step has no slope and no linear loop: change the load, or give its"

@@ -21,6 +21,7 @@ from numpy.polynomial import Polynomial
 
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.tapes import evaluate
 from pi2_fluid.loop.corners import landmarks_of, slowest_corner
 from pi2_fluid.loop.delay_system import delay_system
 from pi2_fluid.loop.ends import plant_bound
@@ -125,8 +126,9 @@ def linearize_delays(senders: Sequence[Sender], aqm: Aqm, point: OperatingPoint)
 
 def _require_rest(sender: Sender, state: Real | tuple[Real, ...], p: Real, rtt: Real) -> None:
     """Refuse a law whose window stands still only because its motion jumps there."""
-    moves: Real | tuple[Real, ...] = sender.rate(state, state, p, rtt, rtt)
-    window, moved = (np.asarray(x[0] if isinstance(x, tuple) else x) for x in (state, moves))
+    x = state if isinstance(state, tuple) else (state,)
+    moves = evaluate(sender, "rate", *x, *x, p, rtt, rtt)
+    window, moved = np.asarray(x[0]), np.asarray(moves[0])
     if np.any(np.abs(moved * rtt) > _STILL * np.maximum(window, 1.0)):
         raise UnsupportedError(
             f"{type(sender).__name__} rests on a jump of its rate(), where nothing can be"

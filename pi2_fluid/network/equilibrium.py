@@ -18,7 +18,7 @@ from pi2_fluid.html import html_table, show_number
 from pi2_fluid.latex import LatexTable, quantities
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.opaque import require_equations
-from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.sender import Sender, rate_under
 from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
 from pi2_fluid.network.filling import fill
@@ -216,7 +216,7 @@ def equilibrium_of(
     broadcast_shape({"rtt": rtt, load: p} | named_arrays(sender) | named_arrays(aqm))
     alone = aqm.bands == 2 and sender.signal == "scalable"
     state = sender.at_rest(rtt, p)
-    rate = sender.sending_rate_under(state, p, rtt)
+    rate = rate_under(sender, state, p, rtt)
     rest = rest_at(aqm, p if alone else aqm.decode(p, sender.signal), rate, alone=alone)
     delay, window = own_delay(rest.queue_delay, sender), window_of(sender, state, rate, rtt)
     _require_path(aqm, rest, delay, rtt)

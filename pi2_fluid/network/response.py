@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.sender import Sender, rate_under
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.rest import Rest, own_delay
 from pi2_fluid.ops import minimum
@@ -53,7 +53,7 @@ def answer(flow: Flows, rests: Sequence[Rest], combine: str) -> tuple[Any, Any, 
     p, delay = met(sender, rests, combine)
     rtt = flow.base_rtt + delay
     state = sender.at_rest(rtt, p)
-    return p, rtt, state, sender.sending_rate_under(state, p, rtt)
+    return p, rtt, state, rate_under(sender, state, p, rtt)
 
 
 def met(sender: Sender, rests: Sequence[Rest], combine: str) -> tuple[Number, Number]:

@@ -10,6 +10,7 @@ import numpy as np
 from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.tapes import evaluate
 from pi2_fluid.network.flows import Flows
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def rest_at(aqm: Aqm, u: Number, packets: Number, *, alone: bool) -> Rest:
     if alone:
         controller, delay = aqm.at_rest_alone(u)
         return Rest(controller, Signal(0.0 * u, u), (0.0 * u, delay))
-    return Rest(u, aqm.encode(u), aqm.at_rest(u, packets)[1])
+    return Rest(u, Signal(*evaluate(aqm, "encode", u)), aqm.at_rest(u, packets)[1])
 
 
 def own_delay(queue_delay: Number | tuple[Number, Number], sender: Sender) -> Number:

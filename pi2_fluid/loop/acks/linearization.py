@@ -18,6 +18,7 @@ from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.tapes import evaluate
 from pi2_fluid.loop.acks.pauses import Pauses
 from pi2_fluid.loop.acks.plant import AckClass, AckLoop
 from pi2_fluid.loop.controllers import linearize_aqm
@@ -135,12 +136,12 @@ def _linearize(
             f" {float(np.max(queue_delay)):.4g} s, which leaves nothing for the path that"
             " acknowledgements take: raise rtt, or lower the target."
         )
-    acks = np.asarray(sender.sending_rate(x[0] if len(x) == 1 else tuple(x), rtt)) + np.zeros(shape)
+    acks = np.asarray(evaluate(sender, "sending_rate", *x, rtt)[0]) + np.zeros(shape)
     each = acks * p * rtt
     if sender.pauses:
         acks = acks / (1.0 + each)  # of those that do not
     marks = acks * p
-    grown, lost = sender.acked(state, acks, marks, rtt)  # or it says that it does not say
+    *grown, lost = evaluate(sender, "acked", *x, acks, marks, rtt)  # or it says that it cannot
     what = f"{type(sender).__name__}.acked"
     columns = [
         [numeric(entry, shape, what) for entry in column]
@@ -152,13 +153,12 @@ def _linearize(
     by_signal = [m * acks * slope for m in columns[size + 1]]
     pauses = None
     if sender.pauses:
-        grows = grown[0] if isinstance(grown, tuple) else grown
         pauses = Pauses(
             marks=each,
             signal=slope / p,
             growth=np.moveaxis(np.array(by_acks[:size]), 0, -1),
             cut=by_acks[size],
-            counted=np.asarray(lost - grows if sender.counts else 0.0) + np.zeros(shape),
+            counted=np.asarray(lost - grown[0] if sender.counts else 0.0) + np.zeros(shape),
             window=x[0],
         )
     return AckClass(

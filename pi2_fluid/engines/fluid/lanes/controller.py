@@ -20,11 +20,10 @@ __all__ = ["jump", "move_controller", "tick"]
 
 def tick(laws: Laws, k: Array, controller: Values, seen: Seen) -> Values:
     """Return the controller's state after node k: updated in those runs that tick there."""
-    aqm = laws.given.aqm
-    interval = aqm.update_interval
+    interval = laws.given.aqm.update_interval
     if not laws.shape.motion.ticks or interval is None:
         return controller
-    updated = map(laws.full, aqm.saturate(aqm.update(controller, seen, interval)))
+    updated = laws.queue("update and saturate", *controller, *seen, interval)
     node = k.astype(jnp.float64)
     phase = node - jnp.floor((node + 0.5) * laws.per_tick) * laws.ticks
     ticks = (phase == 0.0) & (k > 0)
@@ -53,14 +52,12 @@ def move_controller(
 
 
 def _drift(laws: Laws, stage: Stage, state: State, node: Node, seen: Seen) -> Values:
-    aqm, h, start = laws.given.aqm, laws.given.h, node.controller
+    h, start = laws.given.h, node.controller
     before = Seen(node.delay, state.queue, node.arrivals, stage.capacity, state.lost)
-    first = aqm.drift(start, before)
+    first = laws.queue("drift", *start, *before)
     ahead = tuple(a + h * b for a, b in zip(start, first, strict=True))
-    second = aqm.drift(ahead, seen)
-    return tuple(
-        laws.full(a + 0.5 * h * (b + c)) for a, b, c in zip(start, first, second, strict=True)
-    )
+    second = laws.queue("drift", *ahead, *seen)
+    return tuple(a + 0.5 * h * (b + c) for a, b, c in zip(start, first, second, strict=True))
 
 
 def _flow(laws: Laws, stage: Stage, state: State, node: Node, then: Array, seen: Seen) -> Values:
@@ -69,27 +66,27 @@ def _flow(laws: Laws, stage: Stage, state: State, node: Node, then: Array, seen:
     In the middle of the step the controller may run against a clip and come back. As it is clipped
     all the time, it then ends higher (or lower) by as much as it would have gone beyond.
     """
-    aqm, h, start = laws.given.aqm, laws.given.h, node.controller
+    h, start = laws.given.h, node.controller
     before = Seen(node.delay, state.queue, node.arrivals, stage.capacity, state.lost)
     mean = (seen.queue_delay - node.delay) * laws.per_h
-    first = aqm.flow(start, before, mean)
-    ahead = tuple(laws.full(a + h * b) for a, b in zip(start, first, strict=True))
-    second = aqm.flow(ahead, seen, mean)
+    first = laws.queue("flow", *start, *before, mean)
+    ahead = tuple(a + h * b for a, b in zip(start, first, strict=True))
+    second = laws.queue("flow", *ahead, *seen, mean)
     growth = node.arrivals - stage.capacity
-    leaves = aqm.flow(start, before, _held(laws, state.queue, growth) / stage.capacity)
-    comes = aqm.flow(ahead, seen, _held(laws, laws.full(seen.queue), then) / stage.capacity)
-    turns = [
-        excursion(laws.full(h * a), laws.full(h * b)) for a, b in zip(leaves, comes, strict=True)
-    ]
+    held = _held(laws, state.queue, growth), _held(laws, laws.full(seen.queue), then)
+    leaves = laws.queue("flow", *start, *before, held[0] / stage.capacity)
+    comes = laws.queue("flow", *ahead, *seen, held[1] / stage.capacity)
+    turns = [excursion(h * a, h * b) for a, b in zip(leaves, comes, strict=True)]
     bottom = tuple(a + turn[0] for a, turn in zip(start, turns, strict=True))
     top = tuple(a + turn[1] for a, turn in zip(start, turns, strict=True))
-    clipped = zip(bottom, aqm.saturate(bottom), top, aqm.saturate(top), strict=True)
-    pushed = ((low - b) + (high - t) for b, low, t, high in clipped)
+    low, high = laws.queue("saturate", *bottom), laws.queue("saturate", *top)
+    clipped = zip(bottom, low, top, high, strict=True)
+    pushed = ((c - b) + (d - t) for b, c, t, d in clipped)
     end = (
         a + (0.5 * h * (b + c) + push)
         for a, b, c, push in zip(start, first, second, pushed, strict=True)
     )
-    return tuple(laws.full(value) for value in aqm.saturate(tuple(end)))
+    return laws.queue("saturate", *end)
 
 
 def _held(laws: Laws, queue: Array, growth: Array) -> Array:
@@ -102,9 +99,9 @@ def jump(laws: Laws, state: State, old: Array, new: Array) -> State:
     """Return the state after the capacity has changed: the delay jumps, and what follows it."""
     if not (laws.shape.motion.flows and laws.shape.capacity_changes):
         return state
-    aqm, queue = laws.given.aqm, state.queue
+    queue = state.queue
     seen = Seen(queue / old, queue, old, old, state.lost)
-    still = aqm.flow(state.controller, seen, 0.0)
-    moved = aqm.flow(state.controller, seen, queue / new - queue / old)
-    jumped = tuple(a + (b - c) for a, b, c in zip(state.controller, moved, still, strict=True))
-    return state._replace(controller=tuple(laws.full(v) for v in aqm.saturate(jumped)))
+    still = laws.queue("flow", *state.controller, *seen, 0.0)
+    moved = laws.queue("flow", *state.controller, *seen, queue / new - queue / old)
+    jumped = (a + (b - c) for a, b, c in zip(state.controller, moved, still, strict=True))
+    return state._replace(controller=laws.queue("saturate", *jumped))

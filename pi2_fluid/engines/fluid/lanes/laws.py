@@ -6,15 +6,16 @@ All arrays have one element for each run. States of a sender are a tuple here ev
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 from jax import numpy as jnp
 
 from pi2_fluid.engines.fluid.lanes.motion import Motion
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.laws.aqm import Aqm, Signal
+from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.traceable import call_traceable
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
@@ -191,33 +192,31 @@ class Laws:
 
     # Senders
 
-    def _as_tuple(self, i: int, x: Any) -> Values:
+    def _states(self, i: int, name: str, *values: Array) -> Values:
         sender = self.given.senders[i]
-        if len(sender.states) == 1:
-            return (x,)
-        if not isinstance(x, tuple) or len(x) != len(sender.states):
+        x = call_traceable(sender, name, *values)
+        if len(x) != len(sender.states):
             raise UnsupportedError(
                 f"{type(sender).__name__} has the states {sender.states}, but one of its methods"
                 " returns something else than a tuple of as many numbers: return one for each."
             )
-        return x
+        return tuple(self.full(value) for value in x)
 
-    def _as_law(self, i: int, x: Values) -> Any:
-        return x if len(self.given.senders[i].states) > 1 else x[0]
+    def _sending_rate(self, i: int, x: Values, rtt: Array) -> Array:
+        rate: Array = call_traceable(self.given.senders[i], "sending_rate", *x, rtt)[0]
+        return rate
 
     def initial(self, i: int, window: Array) -> Values:
         """Return the state of class `i` that starts with a window."""
-        state = self.given.senders[i].initial(window)
-        return tuple(self.full(value) for value in self._as_tuple(i, state))
+        return self._states(i, "initial", window)
 
     def rate(self, i: int, x: Values, heard: Heard, rtt: Array) -> Values:
         """Return dx/dt of class `i`."""
-        law, then = self.given.senders[i], self._as_law(i, heard.x)
-        return self._as_tuple(i, law.rate(self._as_law(i, x), then, heard.signal, rtt, heard.rtt))
+        return self._states(i, "rate", *x, *heard.x, heard.signal, rtt, heard.rtt)
 
     def leave_slow_start(self, i: int, x: Values) -> Values:
         """Return the state with which congestion avoidance begins."""
-        return self._as_tuple(i, self.given.senders[i].leave_slow_start(self._as_law(i, x)))
+        return self._states(i, "leave_slow_start", *x)
 
     def number(self, stage: Stage, k: Array, part: float) -> Values:
         """Return how many flows of each class send, at a part of the step after node k."""
@@ -245,10 +244,10 @@ class Laws:
             The controller's variable.
         """
         rates = []
-        for i, sender in enumerate(self.given.senders):
-            rate = sender.sending_rate(self._as_law(i, x[i]), rtt[self.shape.group[i]])
+        for i in self.classes:
+            rate = self._sending_rate(i, x[i], rtt[self.shape.group[i]])
             if self.shape.thinned[i]:
-                rate *= 1.0 - self.given.aqm.encode(u).classic
+                rate *= 1.0 - self.queue("encode", u)[0]
             rates.append(self.full(number[i] * rate))
         return tuple(rates)
 
@@ -256,18 +255,27 @@ class Laws:
         """Return the window; of a sender without one, what it sends in a round-trip time."""
         if self.listens[i]:
             return x[0]
-        rate = self.full(self.given.senders[i].sending_rate(self._as_law(i, x), rtt))
+        rate = self._sending_rate(i, x, rtt)
         return jnp.where(number > 0.0, rate * rtt, 0.0)
 
     # The queue
+
+    def queue(self, name: str, *values: Number) -> Values:
+        """Return what a function of the queue gives, of `QUEUE_FUNCTIONS`."""
+        return tuple(map(self.full, call_traceable(self.given.aqm, name, *values)))
+
+    def controller(self, state: Values) -> Array:
+        """Return the controller's variable."""
+        return self.queue("controller", *state)[0]
 
     def rtt(self, queue: Array, per_capacity: Array) -> Values:
         """Return the round-trip time of each group."""
         return tuple(base + queue * per_capacity for base in self.given.base_rtt)
 
-    def signals(self, signal: Signal) -> Values:
+    def signals(self, controller: Values, seen: Seen) -> Values:
         """Return those of the signals that packets are sent."""
-        return tuple(self.full(getattr(signal, kind)) for kind in self.kinds)
+        signal = Signal(*self.queue("signals", *controller, *seen))
+        return tuple(getattr(signal, kind) for kind in self.kinds)
 
     def signal_of(self, i: int, signal: Values) -> Array:
         """Return with what probability packets of class `i` are signalled."""

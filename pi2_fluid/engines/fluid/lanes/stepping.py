@@ -57,7 +57,7 @@ def begin(laws: Laws, window: Array) -> State:
         expected=tuple(zero for _ in x),
         queue=zero,
         lost=zero,
-        controller=tuple(laws.full(value) for value in laws.given.aqm.initial()),
+        controller=laws.queue("initial"),
         turned=zero,
         history=begin_history(laws, x),
     )
@@ -77,18 +77,18 @@ def arrive(laws: Laws, stage: Stage, k: Array, state: State) -> tuple[Node, Stat
     state : State
         The state there, before a tick.
     """
-    aqm, queue = laws.given.aqm, state.queue
+    queue = state.queue
     per_capacity = 1.0 / stage.capacity
     delay, number = queue * per_capacity, laws.number(stage, k, 0.0)
     now = laws.rtt(queue, per_capacity)
-    rates = laws.rates(state.x, now, number, laws.full(aqm.controller(state.controller)))
+    rates = laws.rates(state.x, now, number, laws.controller(state.controller))
     seen = Seen(delay, queue, sum(rates), stage.capacity, state.lost)
     controller = tick(laws, k, state.controller, seen)
-    u = laws.full(aqm.controller(controller))
+    u = laws.controller(controller)
     if any(laws.shape.thinned):
         rates = laws.rates(state.x, now, number, u)
     arrivals = laws.full(sum(rates))
-    signal = laws.signals(aqm.signals(controller, seen))
+    signal = laws.signals(controller, seen)
     ahead, middle = _predict(laws, stage, k, state, u, arrivals)
     ways = (laws.rtt(middle, per_capacity), laws.rtt(ahead, per_capacity))
     rtt = tuple(zip(now, *ways, strict=True))
@@ -142,9 +142,9 @@ def advance(laws: Laws, stage: Stage, k: Array, state: State, node: Node) -> tup
     controller = move_controller(laws, stage, state, node, then, seen)
     signal, history = node.signal, state.history
     if laws.shape.motion.follows:
-        signal = laws.signals(laws.given.aqm.signals(controller, seen))
+        signal = laws.signals(controller, seen)
         history = record_end(laws, history, k, signal)
-    u = laws.full(laws.given.aqm.controller(controller))
+    u = laws.controller(controller)
     after = after._replace(
         moved=tuple(
             tuple(b - a for a, b in zip(old, own, strict=True))
