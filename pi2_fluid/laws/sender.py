@@ -125,6 +125,11 @@ class Sender(Stated, Record, ABC):
                 ' "classic", "scalable" or None.'
             )
 
+    @property
+    def at_once(self) -> int:
+        """How many packets at least a paced sender sends at once; 0 if it is not paced."""
+        return int(self.paced)
+
     @abstractmethod
     def rate(
         self, x: Any, x_delayed: Any, signal_delayed: Number, rtt: Number, rtt_delayed: Number

@@ -177,7 +177,7 @@ def _pack_class(
         "slow_start": flow.slow_start,
         "delayed_ack": flow.delayed_ack,
         "push_every": _PUSH_OF_LINUX if flow.push_every is None else int(flow.push_every),
-        "paced": sender.paced,
+        "paced": sender.at_once,
         "ecn": ecn_field(flow),
         **_pack_transfers(flow),
         "route": route,

@@ -45,7 +45,11 @@ class Prague(Sender):
     version : {"2024", "draft"}
         Of the public code; differs in packets only. "2024" begins with alpha = 0, halves the window
         at the first mark all the same, and goes over to the virtual round-trip time 4 round trips
-        after slow start; "draft" begins with alpha = 1, and goes over after 500.
+        after slow start; "draft" begins with alpha = 1, goes over after 500, and sends pairs.
+    pairs : bool, optional
+        Whether two segments leave at once, as one packet that the network card cuts, where 250 us
+        carry less; as Linux sends where nobody says otherwise (`net.ipv4.tcp_min_tso_segs`). By
+        default as `version` does. Differs in packets only.
 
     Raises
     ------
@@ -83,7 +87,7 @@ class Prague(Sender):
     kernel: ClassVar = "prague"
     congestion: ClassVar = "prague"
     signal: ClassVar = "scalable"
-    packets_only: ClassVar = ("version",)
+    packets_only: ClassVar = ("version", "pairs")
     states: ClassVar = ("window", "alpha")
     instead: ClassVar = (
         "use Scalable for what it would be over paths of 25 ms or more without its average over 16"
@@ -93,6 +97,13 @@ class Prague(Sender):
     gain: Parameter = quantity(1 / 16, "number", high=1.0)
     target_rtt: Parameter = quantity("25ms", "time", usual=LONG_PATH)
     version: str = choice("2024", tuple(_VERSIONS))
+    pairs: bool | None = choice(None, (None, True, False))
+
+    @property
+    def at_once(self) -> int:
+        """How many packets at least it sends at once; 0 if it is not paced."""
+        by_version = self.version == "draft"
+        return super().at_once * (1 + (by_version if self.pairs is None else self.pairs))
 
     def virtual_rtt(self, rtt: Number) -> Number:
         """Return the round-trip time by which a path of `rtt` seconds counts."""
@@ -143,7 +154,8 @@ class Prague(Sender):
     def packet_parameters(self) -> dict[str, Any]:
         """Return the numbers, alpha before the first mark, and the round trips by the real RTT."""
         first_alpha, rounds = _VERSIONS[self.version]
-        return super().packet_parameters() | {"first_alpha": first_alpha, "rounds": rounds}
+        numbers = {"gain": self.gain, "target_rtt": self.target_rtt}
+        return numbers | {"first_alpha": first_alpha, "rounds": rounds}
 
     def initial(self, window: Number) -> tuple[Number, Number]:
         """Return (window, 1), which halves the window at the first marks."""

@@ -292,12 +292,13 @@ classes
     packet_size (bytes); source, None with congestion: interval between bursts (ns), burst (bytes),
     spacing (ns between bytes, 0: all at once), poisson (bool), sends and pause (ns, mean times for
     which it does in turns; 0: it never pauses); count; base_rtt, start, stop
-    (None: the end) and start_jitter (ns); initial_window (segments); slow_start, delayed_ack,
-    paced (bool); push_every (segments from one with PSH to the next, 0: none, -1: as Linux); ecn, the field (0 Not-ECT, 1 ECT(1), 2 ECT(0)); sizes of its transfers, as for
-    packet_sizes (None: its flows send on and on); idle, the mean time between two of a flow (ns),
-    or gap, that between two arrivals, 0: none arrive; route, the numbers of the links that it
-    crosses, and hops, the propagation times to each (ns); back and back_hops, the same of its
-    acknowledgements.
+    (None: the end) and start_jitter (ns); initial_window (segments); slow_start, delayed_ack;
+    paced, how many segments at least leave at once, 0: as acknowledgements come; push_every
+    (segments from one with PSH to the next, 0: none, -1: as Linux); ecn, the field (0 Not-ECT,
+    1 ECT(1), 2 ECT(0)); sizes of its transfers, as for packet_sizes (None: its flows send on and
+    on); idle, the mean time between two of a flow (ns), or gap, that between two arrivals, 0: none
+    arrive; route, the numbers of the links that it crosses, and hops, the propagation times to each
+    (ns); back and back_hops, the same of its acknowledgements.
 changes
     Of each change, in the order of time: at (ns), capacity (bit/s, 0: as it is) of which link,
     and counts, the flows of every class (-1: as they are).

@@ -91,7 +91,7 @@ pi2_packet_class class_of(nb::handle item, int packet_size, const std::string &w
     c.slow_start = e.as<bool>("slow_start");
     c.delayed_ack = e.as<bool>("delayed_ack");
     c.push_every = static_cast<int>(e.whole("push_every", PI2_PUSH_OF_LINUX, PI2_MOST_WINDOW));
-    c.paced = e.as<bool>("paced");
+    c.paced = e.as<int>("paced");
     c.ecn = static_cast<int>(e.whole("ecn", PI2_NOT_ECT, PI2_ECT0));
     c.idle = mean_time(e, "idle", 0.0);
     c.gap = mean_time(e, "gap", 1.0);

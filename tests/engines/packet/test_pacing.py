@@ -1,4 +1,7 @@
-"""Paced senders: packets leave at window over smoothed round-trip time, 250 us at once at most."""
+"""Paced senders: packets leave at window over smoothed round-trip time, 250 us at once at most.
+
+Of packets of 1500 bytes 1448 count, so that the pace is 3.6 % faster; who was late makes up for it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import pytest
 import pi2_fluid as pf
 
 BURST = 250e-6
+FASTER = 1500 / 1448
 
 
 @pytest.fixture
@@ -36,8 +40,9 @@ def bursts(times: Any) -> list[int]:
 def test_a_window_is_spread_over_its_round_trip(paced_reno):
     times = sent(paced_reno, window=50, slow_start=False)
     assert max(bursts(times)) == 1
-    first = times[times < times[0] + 0.099]
-    np.testing.assert_allclose(np.diff(first), 0.1 / 50, rtol=0.02)
+    gaps = np.diff(times[times < times[0] + 0.095])
+    np.testing.assert_allclose(gaps[1:], 0.1 / 50 / FASTER, rtol=0.001)
+    assert gaps[0] == pytest.approx(gaps[1] / 2, rel=0.001)  # it begins as late as can be
 
 
 def test_others_send_their_first_window_at_once():
@@ -46,15 +51,52 @@ def test_others_send_their_first_window_at_once():
 
 def test_what_250_us_carry_leaves_at_once(paced_reno):
     times = sent(paced_reno, window=2000, slow_start=False)
-    assert max(bursts(times[times < times[0] + 0.099])) == 5  # 2000/100 ms, times 250 us
-    gaps = np.diff(np.unique(times[times < times[0] + 0.099]))
-    np.testing.assert_allclose(gaps, BURST, rtol=0.02)
+    assert max(bursts(times[times < times[0] + 0.095])) == 5  # 2000/100 ms, times 250 us
+    gaps = np.diff(np.unique(times[times < times[0] + 0.095]))
+    np.testing.assert_allclose(gaps[1:], BURST / FASTER, rtol=0.001)
 
 
 def test_early_slow_start_is_paced_at_twice_the_window(paced_reno):
     times = sent(paced_reno, window=10, slow_start=True)
-    first = times[:10]
-    np.testing.assert_allclose(np.diff(first), 0.1 / 20, rtol=0.02)
+    gaps = np.diff(times[:10])
+    np.testing.assert_allclose(gaps[1:], 0.1 / 20 / FASTER, rtol=0.001)
+
+
+def test_prague_of_the_draft_sends_pairs_unless_told_otherwise():
+    for sender, most in (
+        (pf.Prague(version="draft"), 2),
+        (pf.Prague(version="draft", pairs=False), 1),
+        (pf.Prague(version="2024"), 1),
+        (pf.Prague(version="2024", pairs=True), 2),
+    ):
+        assert set(bursts(sent(sender, window=20, slow_start=False))[:8]) == {most}
+
+
+def test_room_for_one_waits_for_a_second():
+    """21 segments are ten pairs: the last one leaves with the first that is acknowledged."""
+    times = sent(pf.Prague(pairs=True), window=21, slow_start=False)
+    assert set(bursts(times)[:40]) == {2}
+    assert np.count_nonzero(times < times[0] + 0.0999) == 20
+
+
+def test_gaps_of_single_packets_are_those_of_a_public_capture():
+    """Prague alone, 50 Mbit/s, 20 ms, a packet is 242 us: 121 us (34 %), 240 (25 %), 365 (33 %).
+
+    That is half a packet after who was late, and what acknowledgements of two segments leave; by
+    window over round trip alone, 5 to 95 % of them are 236 to 254 us.
+
+    Source: the sender's packets of L4STeam's ect1-tests, whose gaps are correlated by -0.75.
+    """
+    flow = pf.Flows(pf.Prague(version="draft", pairs=False), 1, "20ms")
+    link = pf.Link("50Mbit/s", packet_size="1514B", kind="htb")
+    scenario = pf.Scenario("30s", link, pf.DualPi2(), flow)
+    run = pf.packet.simulate(scenario, seeds=1, trace=500_000)
+    what, size = run.event_what.values[0], run.event_bytes.values[0]
+    times = run.event_time.values[0][(what == 0) & (size == 1514)] / 1e9
+    gaps = np.diff(times[times > 20.0])
+    near = [np.mean(abs(gaps - gap) < 15e-6) for gap in (121e-6, 240e-6, 365e-6)]
+    assert near == pytest.approx([0.34, 0.25, 0.33], abs=0.06)
+    assert np.corrcoef(gaps[:-1], gaps[1:])[0, 1] < -0.7
 
 
 def test_the_window_still_limits():

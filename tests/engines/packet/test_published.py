@@ -60,6 +60,8 @@ PUBLISHED = {
     "PROBE_RTTS": (2, "RFC 8985, section 7.2: PTO = 2 * SRTT"),
     "PACED_BURST_US": (250, "draft-briscoe-iccrg-prague-congestion-control: bursts of 250 us"),
     "PACE_EARLY": (2, "Documentation/networking/ip-sysctl.rst: tcp_pacing_ss_ratio = 200"),
+    "PACE_PER_MILLE": (1036, "captures of ect1-tests: gaps of half a packet need 1500/1448"),
+    "BURST_PARTS": (3, "Documentation/networking/ip-sysctl.rst: tcp_tso_win_divisor"),
     "DCTCP_ONE": (1024, "net/ipv4/tcp_dctcp.c: DCTCP_MAX_ALPHA"),
     "CUBIC_UNIT_BITS": (10, "net/ipv4/tcp_cubic.c: BICTCP_HZ"),
     "CUBIC_GATE_PARTS": (32, "net/ipv4/tcp_cubic.c: HZ / 32"),

@@ -43,7 +43,8 @@ typedef struct {
     int slow_start;         /* 0: begins in congestion avoidance */
     int delayed_ack;        /* 0: every segment is acknowledged at once */
     int push_every;         /* segments from one with PSH to the next; 0: none has it, PI2_PUSH_OF_LINUX: see push.c */
-    int paced;              /* new segments leave at window / smoothed round-trip time, not as acknowledgements come */
+    int paced;              /* new segments leave at window / smoothed round-trip time, at least so many at once; 0: as
+                             * acknowledgements come */
     int ecn;                /* ECN field of its packets: PI2_NOT_ECT, PI2_ECT1 or PI2_ECT0 */
     pi2_sizes sizes;        /* of transfers; PI2_SIZES_ENDLESS: there are none */
     double idle;            /* ns, mean: each flow is a source that waits so long after a transfer before the next; or, */

@@ -33,6 +33,8 @@
     X(PROBE_RTTS, 2)               /* tail loss probe after 2 SRTT (RFC 8985, section 7.2) */                         \
     X(PACED_BURST_US, 250)         /* that a paced sender sends at once: Prague's longest burst */                    \
     X(PACE_EARLY, 2)               /* of the pace while cwnd < ssthresh/2: net.ipv4.tcp_pacing_ss_ratio = 200 */      \
+    X(PACE_PER_MILLE, 1036)        /* of window over round trip: 1500 bytes a packet, of which 1448 are counted */    \
+    X(BURST_PARTS, 3)              /* of the window, that leave without waiting for more: tcp_tso_win_divisor */      \
     X(DCTCP_ONE, 1024)             /* alpha = 1: DCTCP_MAX_ALPHA */                                                   \
     X(CUBIC_UNIT_BITS, 10)         /* fractions, and the seconds of K, are in 1/1024: BICTCP_HZ */                    \
     X(CUBIC_GATE_PARTS, 32)        /* an unchanged window is not computed again for HZ/32 */                          \

@@ -182,7 +182,7 @@ static void make_class(pi2_choices *c, pi2_test_scenario *t, pi2_packet_class *c
     class_->slow_start = pi2_chance(c, 0.7);
     class_->delayed_ack = pi2_chance(c, 0.7);
     class_->push_every = pi2_chance(c, 0.7) ? PI2_PUSH_OF_LINUX : pi2_pick(c, 40);
-    class_->paced = pi2_chance(c, 0.3);
+    class_->paced = pi2_chance(c, 0.3) ? 1 + pi2_pick(c, 2) : 0;
     class_->ecn = pi2_pick(c, 3);
     if (class_->congestion && pi2_chance(c, 0.35))
         make_transfers(c, t, class_);

@@ -35,26 +35,46 @@ void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_
     pi2_link_begin(run, class_, &packet, now);
 }
 
-/* ns of each segment. */
+/* ns of each segment. The rate is that of packets with their headers, and what is sent is counted without. */
 static double pace_of(const pi2_flow *f, const pi2_congestion *cc)
 {
     const int early = f->window.cwnd < f->window.ssthresh / 2;
     if (cc->pace)
         return cc->pace(f->state_of_cc, &f->window);
-    return (double)f->window.srtt / f->window.cwnd / (early ? PI2_PACE_EARLY : 1);
+    return (double)f->window.srtt / f->window.cwnd / (early ? PI2_PACE_EARLY : 1) * (1e3 / PI2_PACE_PER_MILLE);
 }
 
-/* How many of `room` new segments a paced flow may send now: what its pace lets pass in PI2_PACED_BURST_US, at least
- * one, and nothing before that time is over; one at a time by a pace of its own. Sets its timer if that is not all. */
-static uint32_t let_pass(pi2_run *run, pi2_flow *f, uint32_t room, int64_t now)
+/* Segments, at least one, that leave at once where there is room for them. */
+static double burst_of(const pi2_packet_class *spec, double each)
 {
-    const pi2_congestion *cc = pi2_class_of(run, f)->spec->congestion;
-    const double each = pace_of(f, cc);
-    const double burst = cc->pace ? 1.0 : PI2_PACED_BURST_US * 1e3 / each;
+    const double carried = spec->congestion->pace ? 1.0 : PI2_PACED_BURST_US * 1e3 / each;
+    return carried < spec->paced ? spec->paced : carried;
+}
+
+/* Room for less than a burst waits for acknowledgements that make more, unless it is a good part of the window. */
+static int waits_for_more(const pi2_flow *f, uint32_t room, double burst)
+{
+    return room + 1.0 <= burst && room < f->window.cwnd / PI2_BURST_PARTS && f->state < PI2_RECOVERY;
+}
+
+/* How many of `room` new segments a paced flow may send now: a burst, and nothing before the time is over that it took.
+ * `last`: there are no more. Who was kept by the window makes up for it, by half of that time at most. Sets the timer
+ * if room is left. */
+static uint32_t let_pass(pi2_run *run, pi2_flow *f, uint32_t room, int last, int64_t now)
+{
+    const pi2_packet_class *spec = pi2_class_of(run, f)->spec;
+    const double each = pace_of(f, spec->congestion), burst = burst_of(spec, each);
     uint32_t passing = 0;
     if (now >= f->paced_until) {
-        passing = burst >= room ? room : burst > 1.0 ? (uint32_t)burst : 1;
-        f->paced_until = now + (int64_t)(passing * each + 0.5);
+        const int64_t late = now - f->paced_until;
+        int64_t taken;
+        if (!last && waits_for_more(f, room, burst))
+            return 0;
+        passing = burst >= room ? room : (uint32_t)burst;
+        taken = (int64_t)(passing * each + 0.5);
+        if (!spec->congestion->pace)
+            taken -= late < taken / 2 ? late : taken / 2;
+        f->paced_until = now + taken;
     }
     if (passing < room && f->timers[PI2_PACING_TIMER].deadline != f->paced_until)
         pi2_timer_set(&run->timers, &f->timers[PI2_PACING_TIMER], f->paced_until);
@@ -67,10 +87,13 @@ void pi2_send_new(pi2_run *run, pi2_flow *f, int64_t now)
     const uint32_t flight = pi2_in_flight(f), window = f->window.cwnd;
     const pi2_class *class_ = pi2_class_of(run, f);
     uint32_t room = window > flight ? window - flight : 0;
-    if (room && pi2_has_transfers(class_) && room > f->end - f->window.next)
+    int last = 0;
+    if (room && pi2_has_transfers(class_) && room >= f->end - f->window.next) {
         room = f->end - f->window.next;
+        last = 1;
+    }
     if (room && class_->spec->paced)
-        room = let_pass(run, f, room, now);
+        room = let_pass(run, f, room, last, now);
     if (pi2_in_reduction(f))
         f->prr_sent += room;
     for (; room; room--) {
