@@ -206,7 +206,7 @@ class Linux(Engine):
         kind = (queue or qdisc_of(scenario.aqm, task.scenario.link)).kind
 
         def count(seed: int, log: Log) -> dict[str, Any]:
-            return count_log(log, task.scenario, kind, flow_times(scenario, seed), task.bin)
+            return count_log(log, task.scenario, kind, flow_times(task.scenario, seed), task.bin)
 
         alone = self.host and self.threads is None
         workers = 1 if alone else thread_count(self.threads, len(task.plans))

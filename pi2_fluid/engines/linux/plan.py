@@ -21,6 +21,7 @@ token bucket that holds one packet.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 from collections.abc import Iterator
@@ -45,6 +46,7 @@ from pi2_fluid.engines.linux.messages import (
     set_htb_class,
 )
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
+from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.network.flows import Flows, refuse_finite
 from pi2_fluid.network.outstanding import socket_bytes
 from pi2_fluid.network.scenario import Scenario
@@ -269,8 +271,10 @@ def flow_times(scenario: Scenario, seed: int) -> list[tuple[int, float, float]]:
     """Return the class of each flow, and when it comes and goes (s); one that stays goes later.
 
     A flow is late by what is drawn of its class's `start_jitter`, and none lives backwards.
+    The same seed draws something else for other traffic, and the same for another queue under it.
     """
-    draw, end = random.Random(seed), to_ns(scenario.duration)
+    traffic = dataclasses.replace(scenario, aqm=TailDrop()).to_toml()
+    draw, end = random.Random(f"{seed} {traffic}"), to_ns(scenario.duration)
     lives = flow_lives(scenario)
     found = []
     for owner, start, stop in np.stack(lives, axis=1).tolist():

@@ -158,6 +158,16 @@ def test_flows_start_within_their_jitter_by_seed_and_stay_to_the_end() -> None:
     assert flows != lines(SCENE, "flow", seed=2)
 
 
+def test_chance_belongs_to_the_traffic_and_not_to_the_queue() -> None:
+    """Scenarios are independent samples; queues under the same traffic are compared in pairs."""
+    flows = lines(SCENE, "flow")
+    assert lines(dataclasses.replace(SCENE, aqm=pf.CoDel()), "flow") == flows
+    faster = dataclasses.replace(SCENE.link, capacity="11Mbit/s")
+    assert not set(map(tuple, lines(dataclasses.replace(SCENE, link=faster), "flow"))) & set(
+        map(tuple, flows)
+    )
+
+
 def test_counts_that_change_are_flows_that_start_and_stop() -> None:
     still = dataclasses.replace(FLOWS, start_jitter=0.0)
     changes = [pf.Change("4s", counts={"reno": 2}), pf.Change("6s", counts={"reno": 3})]

@@ -61,9 +61,34 @@ def test_a_syn_that_was_only_late_changes_nothing() -> None:
     assert result["count"].isel(flows=0).to_series()["mark_aqm"] > 0
 
 
-def test_scalable_senders_insist_on_ecn() -> None:
+def test_dctcp_without_ecn_is_reno() -> None:
+    """Linux: a connection whose SYN was lost is one without ECN, and on those DCTCP is Reno."""
+    dctcp, reno = run(1.5, sender=pf.Dctcp(), ecn=None), run(1.5)
+    assert begins(dctcp)[0] > 2.0
+    for name in ("window", "departures", "drops", "marks"):
+        np.testing.assert_array_equal(dctcp[name], reno[name])
+    assert (dctcp.window != run(0.5, sender=pf.Dctcp(), ecn=None).window).any()
+
+
+def test_whose_syn_was_lost_goes_through_the_classic_queue() -> None:
+    """The SYN itself may be marked, and is sent again through the L4S queue."""
+    flows = [
+        pf.Flows(pf.Prague(), 1, RTT, start="1s"),
+        pf.Flows(pf.Cbr(rate="977Mbit/s"), 1, RTT, start="3.3ms", stop=1.5),
+    ]
+    link = pf.Link("10Mbit/s", buffer="60 packets")
+    scenario = pf.Scenario("9s", link, pf.DualPi2(), flows)
+    result = pf.packet.simulate(scenario, seeds=1, bin=BIN, trace=400_000).isel(seed=0)
+    mine = (result.event_flow == 0) & (result.event_what == 1)
+    bands = result.event_band.to_numpy()[mine.to_numpy()]
+    assert bands[0] == 1
+    assert bands[1:].size > 500
+    assert (bands[1:] == 0).all()
+
+
+def test_senders_that_linux_has_not_insist_on_ecn() -> None:
     """Without it they would be other senders."""
-    result = run(1.5, sender=pf.Dctcp(), ecn=None)
+    result = run(1.5, sender=pf.Scalable(), ecn=None)
     assert begins(result)[0] > 2.0
     assert result["count"].isel(flows=0).to_series()["mark_aqm"] > 0
 

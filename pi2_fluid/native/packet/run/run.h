@@ -123,6 +123,22 @@ static inline pi2_class *pi2_class_of(pi2_run *run, const pi2_flow *flow)
     return run->classes + flow->class_;
 }
 
+/* Whether a flow follows the rules of another one, as its connection is one without ECN. */
+static inline int pi2_fell_back(const pi2_packet_class *spec, const pi2_flow *flow)
+{
+    return flow->unmarkable && spec->congestion->without_ecn;
+}
+
+static inline const pi2_congestion *pi2_control_of(const pi2_packet_class *spec, const pi2_flow *flow)
+{
+    return pi2_fell_back(spec, flow) ? spec->congestion->without_ecn : spec->congestion;
+}
+
+static inline const double *pi2_parameters_of(const pi2_packet_class *spec, const pi2_flow *flow)
+{
+    return pi2_fell_back(spec, flow) ? spec->congestion->parameters_without_ecn : spec->parameters;
+}
+
 /* What the packets of a flow say of ECN. */
 static inline uint8_t pi2_ecn_of(pi2_run *run, const pi2_flow *flow)
 {

@@ -36,7 +36,7 @@ enum {
     PI2_CC_NO_REDUCTION = 2 /* marks move the window in `marks` alone; the sender never enters CWR for them */
 };
 
-typedef struct {
+typedef struct pi2_congestion {
     const char *name;
     int parameters;           /* doubles that configure it, a struct whose fields are listed in its file */
     const char *const *names; /* of them */
@@ -59,10 +59,17 @@ typedef struct {
     /* ns between two new segments of a paced flow, each of which then leaves by itself. NULL: what the window and the
      * smoothed round-trip time make of it, and bursts. */
     double (*pace)(const void *state, const pi2_window *window);
+    /* What takes its place on a connection without ECN, with these parameters. NULL: itself or, if it cannot do without
+     * exact marks, it insists on ECN. */
+    const struct pi2_congestion *without_ecn;
+    const double *parameters_without_ecn;
 } pi2_congestion;
 
 #define PI2_CC(name) extern const pi2_congestion pi2_cc_##name;
 #include "laws.def"
+
+/* Of Reno, as in RFC 5681. */
+extern const double pi2_usual_reno[];
 
 /* Segments: no window is reduced below this (RFC 5681, equation 4), a timeout apart. */
 enum { PI2_LEAST_WINDOW = 2 };

@@ -70,6 +70,8 @@ static void marks(const void *parameters, void *state, pi2_window *window, uint3
 const pi2_congestion pi2_cc_dctcp = {.name = "dctcp",
                                      PI2_CONFIGURED_BY(PI2_DCTCP_FIELDS),
                                      .flags = PI2_CC_EXACT_CE,
+                                     .without_ecn = &pi2_cc_reno,
+                                     .parameters_without_ecn = pi2_usual_reno,
                                      .begin = begin,
                                      .grow = pi2_reno_grow,
                                      .ssthresh = ssthresh,

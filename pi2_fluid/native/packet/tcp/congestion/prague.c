@@ -126,6 +126,8 @@ static void grow(const void *parameters, void *state, pi2_window *window, uint32
 const pi2_congestion pi2_cc_prague = {.name = "prague",
                                       PI2_CONFIGURED_BY(PI2_PRAGUE_FIELDS),
                                       .flags = PI2_CC_EXACT_CE | PI2_CC_NO_REDUCTION,
+                                      .without_ecn = &pi2_cc_reno,
+                                      .parameters_without_ecn = pi2_usual_reno,
                                       .begin = begin,
                                       .grow = grow,
                                       .ssthresh = ssthresh,

@@ -70,6 +70,8 @@ static uint32_t ssthresh(const void *parameters, void *state, const pi2_window *
     return pi2_at_least_two((uint32_t)(window->cwnd * (1.0 - decrease) + 1e-6));
 }
 
+const double pi2_usual_reno[] = {0.5, 0.0}; /* in the order of FIELDS */
+
 const pi2_congestion pi2_cc_reno = {
     .name = "reno", PI2_CONFIGURED_BY(FIELDS), .begin = begin, .grow = grow, .ssthresh = ssthresh};
 

@@ -14,8 +14,9 @@ static void send_syn(pi2_run *run, pi2_flow *f, int64_t now)
     pi2_packet packet = {.sent = now, .flow = pi2_number(run, f), .bytes = PI2_SYN_BYTES, .flags = PI2_SYN};
     if (packet.bytes > run->scenario.packet_size)
         packet.bytes = (uint16_t)run->scenario.packet_size;
-    /* A sender that needs ECN counts on it from the first packet on (Linux: tcp_ca_needs_ecn; RFC 8311, section 4.3). */
-    if (pi2_ecn_of(run, f) == PI2_ECT1)
+    /* A sender that needs ECN counts on it from the first packet on (Linux: tcp_ca_needs_ecn; RFC 8311, section 4.3),
+     * whatever became of that. */
+    if (pi2_class_of(run, f)->spec->ecn == PI2_ECT1)
         packet.ecn = PI2_ECT1;
     pi2_arm(run, f, PI2_TIMER_RTO, f->rto, now);
     pi2_link_begin(run, pi2_class_of(run, f), &packet, now);
@@ -56,13 +57,13 @@ void pi2_flow_open(pi2_run *run, pi2_flow *f, int64_t now)
 }
 
 /* No answer: the SYN is sent again, at first after as long, later each time after twice as long. It may have been lost
- * for asking for ECN, and does so no more (RFC 3168, section 6.1.1.1). Scalable senders insist, as without ECN they
- * would have to become other ones. */
+ * for asking for ECN, and does so no more (RFC 3168, section 6.1.1.1), although it may still be ECN-capable itself. Who
+ * cannot do without exact marks insists, or becomes another one (Linux: DCTCP is Reno then). */
 void pi2_flow_retry(pi2_run *run, pi2_flow *f, int64_t now)
 {
     pi2_class *class_ = pi2_class_of(run, f);
     class_->timeouts++;
-    f->unmarkable = class_->spec->ecn == PI2_ECT0;
+    f->unmarkable = class_->spec->ecn != PI2_NOT_ECT && (!class_->exact_ce || class_->spec->congestion->without_ecn);
     if (++f->retries > PI2_SYN_LINEAR_TIMEOUTS)
         f->rto = 2 * f->rto < PI2_RTO_MAX_MS ? 2 * f->rto : PI2_RTO_MAX_MS;
     send_syn(run, f, now);

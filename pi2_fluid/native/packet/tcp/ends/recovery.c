@@ -23,7 +23,8 @@ static void begin_reduction(pi2_run *run, pi2_flow *f, int because, int64_t now)
     f->window.counter = 0;
     f->window.prior_cwnd = f->window.cwnd;
     f->prr_delivered = f->prr_sent = 0;
-    f->window.ssthresh = spec->congestion->ssthresh(spec->parameters, f->state_of_cc, &f->window, now, because);
+    f->window.ssthresh = pi2_control_of(spec, f)->ssthresh(pi2_parameters_of(spec, f), f->state_of_cc, &f->window, now,
+                                                           because);
     f->cwr_due = pi2_ecn_of(run, f) != PI2_NOT_ECT;
 }
 
@@ -276,12 +277,12 @@ void pi2_enter_loss(pi2_run *run, pi2_flow *f, int64_t now)
     if (f->state <= PI2_DISORDER || (int32_t)(f->high - f->window.una) <= 0 || (f->state == PI2_LOSS && !f->retries)) {
         f->prior_threshold = threshold_now(f);
         f->window.prior_cwnd = f->window.cwnd;
-        f->window.ssthresh = spec->congestion->ssthresh(spec->parameters, f->state_of_cc, &f->window,
-                                                        now, PI2_BECAUSE_LOSS);
+        f->window.ssthresh = pi2_control_of(spec, f)->ssthresh(pi2_parameters_of(spec, f), f->state_of_cc, &f->window,
+                                                               now, PI2_BECAUSE_LOSS);
         allow_undo(f);
     }
-    if (spec->congestion->timeout)
-        spec->congestion->timeout(spec->parameters, f->state_of_cc);
+    if (pi2_control_of(spec, f)->timeout)
+        pi2_control_of(spec, f)->timeout(pi2_parameters_of(spec, f), f->state_of_cc);
     f->window.cwnd = pi2_in_flight(f) + 1;
     f->window.counter = 0;
     f->state = PI2_LOSS;

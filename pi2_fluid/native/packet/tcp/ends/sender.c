@@ -85,6 +85,7 @@ static void acknowledge(pi2_flow *f, uint32_t next, pi2_news *news, samples *fou
 static void measure(pi2_run *run, pi2_flow *f, const pi2_news *news, const samples *found, int64_t echo, int64_t now)
 {
     const pi2_packet_class *spec = pi2_class_of(run, f)->spec;
+    const pi2_congestion *cc = pi2_control_of(spec, f);
     int64_t first = -1, last = -1;
     if (found->first != PI2_NEVER && !found->ambiguous) {
         first = now - found->first;
@@ -103,8 +104,8 @@ static void measure(pi2_run *run, pi2_flow *f, const pi2_news *news, const sampl
     if (last < f->window.min_rtt)
         f->window.min_rtt = last;
     pi2_rtt_sample(f, first / 1000);
-    if (spec->congestion->sample && news->flags & PI2_ADVANCED)
-        spec->congestion->sample(spec->parameters, f->state_of_cc, &f->window, news->delivered, last, now);
+    if (cc->sample && news->flags & PI2_ADVANCED)
+        cc->sample(pi2_parameters_of(spec, f), f->state_of_cc, &f->window, news->delivered, last, now);
 }
 
 /* Whether an acknowledgement needs a second look. */
@@ -156,7 +157,7 @@ static void establish(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now
     f->rack_sent = 0;
     f->window.min_rtt = rtt;
     pi2_rtt_sample(f, rtt / 1000);
-    class_->spec->congestion->begin(class_->spec->parameters, f->state_of_cc, &f->window, now);
+    pi2_control_of(class_->spec, f)->begin(pi2_parameters_of(class_->spec, f), f->state_of_cc, &f->window, now);
     pi2_count_window(run, f, now);
     pi2_count_flow(run, f, 1, now);
     pi2_push_begin(f, class_->spec->push_every, class_->spec->packet_size);
@@ -167,7 +168,8 @@ static void establish(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now
 void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
 {
     const pi2_class *class_ = pi2_class_of(run, f);
-    const pi2_congestion *cc = class_->spec->congestion;
+    const pi2_congestion *cc = pi2_control_of(class_->spec, f);
+    const double *parameters = pi2_parameters_of(class_->spec, f);
     pi2_news news = {0};
     samples found = {PI2_NEVER, PI2_NEVER, PI2_NEVER, PI2_NEVER, 0};
     int rexmit = PI2_NOTHING_LOST, restart;
@@ -194,7 +196,7 @@ void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
     }
     measure(run, f, &news, &found, ack->echo, now);
     if (cc->marks)
-        cc->marks(class_->spec->parameters, f->state_of_cc, &f->window, news.delivered,
+        cc->marks(parameters, f->state_of_cc, &f->window, news.delivered,
                   ack->flags & PI2_ACK_ECE ? news.delivered : 0, now);
     if (ack->flags & PI2_ACK_ECE && class_->reacts)
         news.flags |= PI2_ECE;
@@ -215,7 +217,7 @@ void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
     if (pi2_in_reduction(f))
         pi2_reduce(f, &news);
     else if (news.flags & PI2_ADVANCED)
-        cc->grow(class_->spec->parameters, f->state_of_cc, &f->window, news.delivered, now);
+        cc->grow(parameters, f->state_of_cc, &f->window, news.delivered, now);
     send_on(run, f, rexmit, restart, now);
     pi2_count_window(run, f, now);
 }

@@ -45,9 +45,9 @@ static double pace_of(const pi2_flow *f, const pi2_congestion *cc)
 }
 
 /* Segments, at least one, that leave at once where there is room for them. */
-static double burst_of(const pi2_packet_class *spec, double each)
+static double burst_of(const pi2_packet_class *spec, const pi2_congestion *cc, double each)
 {
-    const double carried = spec->congestion->pace ? 1.0 : PI2_PACED_BURST_US * 1e3 / each;
+    const double carried = cc->pace ? 1.0 : PI2_PACED_BURST_US * 1e3 / each;
     return carried < spec->paced ? spec->paced : carried;
 }
 
@@ -63,7 +63,8 @@ static int waits_for_more(const pi2_flow *f, uint32_t room, double burst)
 static uint32_t let_pass(pi2_run *run, pi2_flow *f, uint32_t room, int last, int64_t now)
 {
     const pi2_packet_class *spec = pi2_class_of(run, f)->spec;
-    const double each = pace_of(f, spec->congestion), burst = burst_of(spec, each);
+    const pi2_congestion *cc = pi2_control_of(spec, f);
+    const double each = pace_of(f, cc), burst = burst_of(spec, cc, each);
     uint32_t passing = 0;
     if (now >= f->paced_until) {
         const int64_t late = now - f->paced_until;
@@ -72,7 +73,7 @@ static uint32_t let_pass(pi2_run *run, pi2_flow *f, uint32_t room, int last, int
             return 0;
         passing = burst >= room ? room : (uint32_t)burst;
         taken = (int64_t)(passing * each + 0.5);
-        if (!spec->congestion->pace)
+        if (!cc->pace)
             taken -= late < taken / 2 ? late : taken / 2;
         f->paced_until = now + taken;
     }
