@@ -91,6 +91,9 @@ def taken(field: Field[Any]) -> dict[str, Any]:
     if field.name == "counts":
         each = quantity({"dimension": "number", "low": 0.0, "closed": True})
         return {"type": "object", "additionalProperties": each, "minProperties": 1}
+    if field.name == "base_rtt":
+        each = quantity({"dimension": "time", "low": 0.0})
+        return {"type": "object", "additionalProperties": each, "minProperties": 1}
     return {"type": "string"}  # a name
 
 
@@ -303,7 +306,7 @@ def parts() -> dict[str, Any]:
                 "type": "object",
                 "properties": properties(Change),
                 "required": needed(Change),
-                "anyOf": [{"required": ["capacity"]}, {"required": ["counts"]}],
+                "anyOf": [{"required": [what]} for what in ("capacity", "counts", "base_rtt")],
                 "dependencies": {"link": ["capacity"]},
                 "additionalProperties": False,
             },

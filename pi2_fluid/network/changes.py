@@ -31,16 +31,20 @@ class Change(Record):
         with their initial window, give them a class of their own with a `start`.
     link : str, optional
         The node whose capacity it is; may be left out where there is one.
+    base_rtt : mapping of str to float or str, optional
+        New round-trip times (s) without queue, by the name of their class: their paths change
+        (packets only). What is under way arrives as if nothing had changed, and what is sent
+        afterwards over a shorter path comes behind it: nothing is overtaken.
 
     Raises
     ------
     ScenarioError
-        If neither capacity nor counts are given, or a link without capacity.
+        If neither capacity, counts nor base_rtt are given, or a link without capacity.
 
     Examples
     --------
     >>> Change("50s", counts={"reno": 15})
-    Change(at=50.0, capacity=None, counts={'reno': 15.0}, link=None)
+    Change(at=50.0, capacity=None, counts={'reno': 15.0}, link=None, base_rtt=None)
     """
 
     at: Parameter = quantity(None, "time", closed=True)
@@ -49,16 +53,20 @@ class Change(Record):
     )
     counts: Mapping[str, Number] | None = None
     link: str | None = described(None, "name of a node")
+    base_rtt: Mapping[str, Number] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.counts is not None:
             counts = Counts(self.counts, "Change counts")
             object.__setattr__(self, "counts", counts or None)
-        if self.capacity is None and self.counts is None:
+        if self.base_rtt is not None:
+            times = Counts(self.base_rtt, "Change base_rtt", "time", 'give e.g. {"reno": "80ms"}')
+            object.__setattr__(self, "base_rtt", times or None)
+        if self.capacity is None and self.counts is None and self.base_rtt is None:
             raise ScenarioError(
-                f"Change at = {show_value(self.at)} changes nothing: give capacity, or counts of"
-                " flows."
+                f"Change at = {show_value(self.at)} changes nothing: give capacity, counts of"
+                " flows, or base_rtt."
             )
         name: object = self.link
         if name is not None and (not isinstance(name, str) or not name):

@@ -156,13 +156,32 @@ def check_changes(scenario: Described) -> None:
                     f"{place} counts {show_value(name)}, which stops at {_time(stop)}: lower at,"
                     " or raise its stop."
                 )
-        what = [f"the count of {show_value(name)}" for name in counts]
+        for name, rtt in (change.base_rtt or {}).items():
+            _check_path(scenario, name, rtt, place)
+        what = [f"the base_rtt of {show_value(name)}" for name in change.base_rtt or ()]
+        what += [f"the count of {show_value(name)}" for name in counts]
         if change.capacity is not None:
             what.append(_capacity(change, links, place))
         for thing in what:
             if (at, thing) in done:
                 raise ScenarioError(f"{place} sets {thing} twice: give it once.")
             done.add((at, thing))
+
+
+def _check_path(scenario: Described, name: str, base_rtt: Number, place: str) -> None:
+    """Refuse a new path of a class that there is not, or shorter than what leads to its links."""
+    named = dict(zip(scenario.class_names, scenario.flows, strict=True))
+    if name not in named:
+        raise ScenarioError(
+            f"{place} base_rtt {show_value(name)}, which is no class of flows: give"
+            f" {suggest(name, named)}."
+        )
+    least = sum(map(float, (*(named[name].hops or ()), *(named[name].back_hops or ()))))
+    if float(base_rtt) < least:
+        raise ScenarioError(
+            f"{place} base_rtt[{name!r}] = {_time(base_rtt)} is less than its hops together,"
+            f" {_time(least)}: raise it."
+        )
 
 
 def _capacity(change: Change, links: Sequence[str], place: str) -> str:

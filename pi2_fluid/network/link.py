@@ -8,15 +8,22 @@ from typing import Final
 
 import numpy as np
 
-from pi2_fluid.errors import QuantityError
+from pi2_fluid.errors import QuantityError, ScenarioError, show_value
 from pi2_fluid.ops import Number, maximum, namespace
-from pi2_fluid.records.record import Parameter, Record, choice, quantity
-from pi2_fluid.units import LONG_WAIT, SLOW_LINK, parse_quantity, validate_quantity
+from pi2_fluid.records.record import OptionalParameter, Parameter, Record, choice, quantity
+from pi2_fluid.units import (
+    LONG_WAIT,
+    SLOW_LINK,
+    is_traced,
+    parse_quantity,
+    validate_quantity,
+)
 
 __all__ = ["Link", "with_buffer"]
 
 _BUFFER = quantity(None, "packets", optional=True)
 _USUAL: Final = 0.25  # s, at the largest capacity: the rule of thumb for routers
+_MOST_LOSS: Final = 0.99  # beyond, next to nothing arrives
 _LEAST: Final = 20.0  # packets, which two initial windows of TCP fill
 
 
@@ -43,6 +50,16 @@ class Link(Record):
     ack_jitter : float or str, default "1us"
         Largest random delay of an acknowledgement, without reordering (s, packets only); of the
         same classes.
+    loss : float or str, default 0
+        Part of all packets that is lost at random behind the link, as on a radio (packets only).
+    loss_burst : float or str, optional
+        How many packets are lost in a row in the mean, by Gilbert's chain of two states. None: each
+        is lost by itself, whatever happened to others.
+    aggregate : float or str, optional
+        Packets that a wire sends as one, at most: they leave the queue together and arrive
+        together, as the frames of Wi-Fi (packets only). None: one, or as `aggregate_time` allows.
+    aggregate_time : float or str, optional
+        How long such packets take together at most (s). One packet always goes.
 
     Raises
     ------
@@ -50,6 +67,9 @@ class Link(Record):
         If a field is no number of its unit, as a rate without one, or a word that it does not know.
     DomainError
         If a number is outside its range.
+    ScenarioError
+        If there is a `loss_burst` without `loss`, or below what such a loss has at the least; or
+        a token bucket that sends packets together.
 
     Notes
     -----
@@ -76,16 +96,49 @@ class Link(Record):
     kind: str = choice("wire", ("wire", "htb"))
     delay_on: str = choice("return", ("return", "forward", "split"))
     ack_jitter: Parameter = quantity("1us", "time", usual=LONG_WAIT, closed=True)
+    loss: Parameter = quantity(0.0, "fraction", high=_MOST_LOSS, closed=True)
+    loss_burst: OptionalParameter = quantity(None, "packets", low=1.0, closed=True, optional=True)
+    aggregate: OptionalParameter = quantity(None, "packets", low=1.0, closed=True, optional=True)
+    aggregate_time: OptionalParameter = quantity(None, "time", usual=LONG_WAIT, optional=True)
 
     def __post_init__(self) -> None:
         held = _seconds(self.buffer)
-        if held is None:
+        if held is not None:
+            object.__setattr__(self, "buffer", None)  # until the capacity is a number
+        super().__post_init__()
+        if held is not None:
+            object.__setattr__(self, "buffer", _packets(held, self.capacity, self.packet_size))
             super().__post_init__()
+        if self.loss_burst is not None:
+            self._check_bursts(self.loss_burst)
+        if self.aggregates and self.kind != "wire":
+            raise ScenarioError(
+                f'Link kind = "{self.kind}" lets each packet go by itself, and aggregate or'
+                ' aggregate_time sends several as one: give kind = "wire", or leave both out.'
+            )
+
+    @property
+    def aggregates(self) -> bool:
+        """Whether it may send several packets as one."""
+        return self.aggregate_time is not None or not (
+            self.aggregate is None or np.all(np.equal(self.aggregate, 1.0))
+        )
+
+    def _check_bursts(self, burst: Number) -> None:
+        if is_traced(self.loss) or is_traced(burst):
             return
-        object.__setattr__(self, "buffer", None)  # until the capacity is a number
-        super().__post_init__()
-        object.__setattr__(self, "buffer", _packets(held, self.capacity, self.packet_size))
-        super().__post_init__()
+        if np.any(np.equal(self.loss, 0.0)):
+            raise ScenarioError(
+                f"Link loss_burst = {show_value(burst)} is how many packets are lost in a row, and"
+                " loss = 0 loses none: give loss, or leave loss_burst out."
+            )
+        least = np.max(self.loss / (1.0 - self.loss) / burst)
+        if least > 1.0:
+            raise ScenarioError(
+                f"Link loss_burst = {show_value(burst)} is so short that losses could not be"
+                f" {show_value(self.loss)} of all: give {float(least * np.max(burst)):.3g} or more,"
+                " or less loss."
+            )
 
 
 def with_buffer(link: Link, capacities: Iterable[Number] = ()) -> Link:

@@ -96,7 +96,11 @@ def _change_blocks(changes: Sequence[Change], under: str = "") -> list[list[str]
     times = Counter(change.at for change in plain)
     rows: dict[str | None, list[Change]] = {}
     for change in plain:
-        if change.capacity is not None and change.counts is None and times[change.at] == 1:
+        if (
+            change.capacity is not None
+            and len(_lines(change)) == 2 + (change.link is not None)
+            and times[change.at] == 1
+        ):
             rows.setdefault(change.link, []).append(change)
     rows = {link: row for link, row in rows.items() if len(row) >= _MANY}
     traced = {id(change) for row in rows.values() for change in row}

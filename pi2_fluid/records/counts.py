@@ -18,7 +18,7 @@ _EXAMPLE: Final = 'give e.g. {"reno": 15}'
 
 
 class Counts(Mapping[str, Number]):
-    """An immutable mapping from the name of a class to its number of flows, sorted by name.
+    """An immutable mapping from the name of a class to a number, sorted by name: of its flows.
 
     It compares and hashes by value, and is a JAX pytree whose leaves are the numbers.
 
@@ -28,6 +28,8 @@ class Counts(Mapping[str, Number]):
         Numbers of flows, >= 0.
     name : str
         What the mapping is called in messages.
+    dimension, example : str
+        What is counted, where it is not flows, and what is to be given then.
 
     Raises
     ------
@@ -45,17 +47,23 @@ class Counts(Mapping[str, Number]):
     __slots__ = ("_counts",)
     _counts: dict[str, Number]
 
-    def __init__(self, counts: Mapping[str, Any], name: str = "counts") -> None:
+    def __init__(
+        self,
+        counts: Mapping[str, Any],
+        name: str = "counts",
+        dimension: str = "number",
+        example: str = _EXAMPLE,
+    ) -> None:
         if not isinstance(counts, Mapping):
-            raise ScenarioError(f"{name} = {show_value(counts)} is no mapping: {_EXAMPLE}.")
+            raise ScenarioError(f"{name} = {show_value(counts)} is no mapping: {example}.")
         for key in counts:
             if not isinstance(key, str):
                 raise ScenarioError(
-                    f"{name} has the key {show_value(key)}, which names no class: {_EXAMPLE}."
+                    f"{name} has the key {show_value(key)}, which names no class: {example}."
                 )
         self._counts = {}
         for key in sorted(counts):
-            count = validate_quantity(counts[key], "number", f"{name}[{key!r}]", closed=True)
+            count = validate_quantity(counts[key], dimension, f"{name}[{key!r}]", closed=True)
             if isinstance(count, np.ndarray):
                 count.flags.writeable = False  # a copy, frozen as the mapping is
             self._counts[key] = count

@@ -52,7 +52,7 @@ _EVENT: Final = {
     "flow": ("1", "number of the flow"),
     "segment": ("1", "number of the segment within its flow"),
     "bytes": ("B", "size of the packet"),
-    "what": ("1", "what happened: 0 enqueue, 1 dequeue, 2 drop, 3 mark"),
+    "what": ("1", "what happened: 0 enqueue, 1 dequeue, 2 drop, 3 mark, 4 lost"),
     "band": ("1", "queue: 0 the only one or C, 1 L"),
     "ecn": ("1", "ECN field: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE"),
     "cause": ("1", "of a drop or mark: 2 law, 3 full, 4 overload, 5 law's mark, 6 step's mark"),
@@ -120,10 +120,16 @@ def runs_columns(
         **_flow_coords(scenario),
         **_finite_coords(scenario),
         "quantile": Column(("quantile",), np.array(QUANTILES), "1", "level of the quantile"),
-        "cause": Column(("cause",), np.array(CAUSES), "1", "what became of the packet"),
+        "cause": Column(("cause",), np.array(_causes(scenario)), "1", "what became of the packet"),
     }
     said = {**attrs, "seed": ", ".join(map(str, outcomes))}
     return Columns(variables, coords, said)
+
+
+def _causes(scenario: Scenario) -> tuple[str, ...]:
+    """Return what may become of packets; where links lose some, those are counted, too."""
+    loses = any(node.link.loss > 0.0 for node in scenario.network.nodes)
+    return (*CAUSES, "lost") if loses else CAUSES
 
 
 # Coordinates
@@ -255,7 +261,7 @@ def _of_run(
     used = counts.shape[-1]
     levels = delay_quantiles(counts, edges[:used], edges[1 : used + 1], QUANTILES)
     each = ("seed", "flows")
-    causes = [layout.at_links(totals[cause]) for cause in CAUSES]
+    causes = [layout.at_links(totals[cause]) for cause in _causes(scenario)]
     return {
         "delay_quantile": Column(
             ("seed", "quantile", *layout.queue_dims),

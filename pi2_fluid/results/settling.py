@@ -124,6 +124,8 @@ def _said(change: Change) -> str:
         of = f" of {change.link}" if change.link else ""
         words.append(f"capacity{of} {1e-6 * float(change.capacity):.4g} Mbit/s")
     words += [f"{float(count):g} {name}" for name, count in (change.counts or {}).items()]
+    rtts = (change.base_rtt or {}).items()
+    words += [f"base_rtt of {name} {1e3 * float(rtt):.4g} ms" for name, rtt in rtts]
     return ", ".join(words)
 
 

@@ -36,6 +36,10 @@ def node(capacity: float, aqm: str = "pi2", buffer: float = 1e9, **fields: Any) 
         "queue": 0.0,
         "state": [0.0, 0.0],
         "pushes": [],
+        "loss": 0.0,
+        "loss_burst": 0.0,
+        "aggregate": 1,
+        "aggregate_time": 0,
     }
 
 

@@ -12,6 +12,7 @@ from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.flows import Flows, refuse_finite, require_equal_packets
 from pi2_fluid.network.network import Network
+from pi2_fluid.network.packets_only import refuse_detours, refuse_losses
 from pi2_fluid.network.routes import places_of
 from pi2_fluid.network.scenario import Scenario
 
@@ -46,6 +47,8 @@ def require_round_trips(scenario: Scenario) -> None:
     Also if a queue leaves one of its bands nothing; UnsupportedError if flows end, or a law has no
     equations.
     """
+    refuse_losses(scenario.network, "the fluid does")
+    refuse_detours(scenario, "the fluid does")
     require_equations(*scenario.network.laws)
     require_shares(scenario.network)
     refuse_finite(scenario.flows)
@@ -95,6 +98,7 @@ def not_modelled(scenario: Scenario) -> list[str]:
     found = [f"{place}.{name}" for place, law in laws for name in law.packets_only]
     found += ["flows.slow_start"] * any(map(_begins_at_once, scenario.flows))
     found += ["flows.packet_size"] * any(flow.packet_size is not None for flow in scenario.flows)
+    found += ["link.aggregate"] * any(node.link.aggregates for node in nodes)
     found += ["flows.back"] * any(flow.back for flow in scenario.flows)
     return [*_PACKETS_ONLY, *_NETWORKS_ONLY * (len(nodes) > 1), *dict.fromkeys(found)]
 

@@ -49,6 +49,7 @@ from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.network.flows import Flows, refuse_finite
 from pi2_fluid.network.outstanding import socket_bytes
+from pi2_fluid.network.packets_only import refuse_aggregates, refuse_detours, refuse_losses
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
 from pi2_fluid.ops import Number
@@ -297,6 +298,9 @@ def _require_network(scenario: Scenario) -> None:
             f"Scenario has {len(names)} links, and the guest's router has one: give one, or use"
             " another engine, e.g. Packets()."
         )
+    refuse_losses(scenario.network, "the guest does")
+    refuse_detours(scenario, "the guest does")
+    refuse_aggregates(scenario.network, "the guest does")
     link = scenario.link
     if link.kind != "htb":
         raise UnsupportedError(

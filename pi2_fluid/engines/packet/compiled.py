@@ -14,6 +14,7 @@ from pi2_fluid.engines.packet.requirements import interval_of
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.link import Link
 from pi2_fluid.network.network import Node
 from pi2_fluid.network.routes import on_their_ways, places_back_of, places_of
 from pi2_fluid.network.scenario import Scenario
@@ -26,6 +27,7 @@ __all__ = ["ECT0", "ECT1", "NOT_ECT", "advance", "ecn_field", "pack", "run_packe
 NOT_ECT, ECT1, ECT0 = 0, 1, 2
 _AS_IT_IS: Final = -1
 _PUSH_OF_LINUX: Final = -1
+_LONGEST: Final = _core.packet_limits()["LONGEST"]
 _SEED: Final = 5  # its place in what `pack` returns
 _EVENTS: Final = 200_000  # between two looks at the keyboard: some 20 ms
 
@@ -119,6 +121,7 @@ def pack(
         seed,
         bin,
         trace,
+        [detour for change in scenario.changes for detour in _pack_detours(change, scenario)],
     )
 
 
@@ -143,6 +146,9 @@ def _pack_link(
         "delay_on": link.delay_on,
         "ack_jitter": to_ns(link.ack_jitter),
         "buffer": int(link.buffer),
+        "loss": float(link.loss),
+        "loss_burst": float(link.loss_burst or 0.0),
+        **_pack_aggregates(link),
         "qdisc": name,
         "parameters": parameters,
         "pushes": np.empty(0) if discipline else node.aqm.pushes(duration),
@@ -218,6 +224,22 @@ def _pack_hops(flow: Flows, there: int, back: int) -> list[int]:
     hops = [*(flow.hops or [0.0] * there), *(flow.back_hops or [0.0] * back)]
     places = [0, *(min(to_ns(place), rtt) for place in accumulate(map(float, hops)))]
     return [there - here for here, there in pairwise(places)]
+
+
+def _pack_aggregates(link: Link) -> dict[str, int]:
+    """Return how many packets are sent as one, and for how long (ns), at most."""
+    if not link.aggregates:
+        return {"aggregate": 1, "aggregate_time": 0}
+    time = _LONGEST if link.aggregate_time is None else to_ns(link.aggregate_time)
+    return {"aggregate": int(link.aggregate or link.buffer), "aggregate_time": time}
+
+
+def _pack_detours(change: Change, scenario: Scenario) -> list[dict[str, int]]:
+    names = scenario.class_names
+    return [
+        {"at": to_ns(change.at), "class": names.index(name), "base_rtt": to_ns(rtt)}
+        for name, rtt in (change.base_rtt or {}).items()
+    ]
 
 
 def _pack_change(change: Change, scenario: Scenario, links: Sequence[str]) -> dict[str, Any]:

@@ -145,6 +145,8 @@ def require_packets(scenario: Scenario) -> None:
         place = f"Scenario change at {format_quantity(float(change.at), 'time')}"
         for name, count in (change.counts or {}).items():
             _whole(count, f"{place} counts[{name!r}]", 0, _MOST_FLOWS)
+        for name, rtt in (change.base_rtt or {}).items():
+            _short(rtt, f"{place} base_rtt[{name!r}]")
         if change.capacity:
             _require_slot(float(change.capacity), size, f"{place} capacity")
     counts = flow_counts(scenario)
@@ -233,6 +235,10 @@ def _require_node(node: Node, scenario: Scenario, where: str) -> None:
     _require_slot(float(link.capacity), link.packet_size, f"{where}Link capacity")
     _whole(link.buffer, f"{where}Link buffer", 1, _MOST_BUFFER)
     _short(link.ack_jitter, f"{where}Link ack_jitter", high=_MOST_JITTER)
+    if link.aggregate is not None:
+        _whole(link.aggregate, f"{where}Link aggregate", 1, _MOST_BUFFER)
+    if link.aggregate_time is not None:
+        _short(link.aggregate_time, f"{where}Link aggregate_time", low=1)
     if interval is not None:
         name = f"{where}{type(node.aqm).__name__} update_interval"
         _short(interval, name, low=1)

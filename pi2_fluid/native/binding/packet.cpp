@@ -52,6 +52,7 @@ constexpr Name TOTAL[] = {{"sent", PI2_SENT},
                           {"drop_overload", PI2_DROP_OVERLOAD},
                           {"mark_aqm", PI2_MARK_AQM},
                           {"mark_step", PI2_MARK_STEP},
+                          {"lost", PI2_LOST_BEHIND},
                           {"queued", PI2_TOTAL_QUEUED},
                           {"in_flight", PI2_TOTAL_IN_FLIGHT}};
 constexpr Name OF_CLASS[] = {{"retransmissions", PI2_TOTAL_RETRANSMISSIONS},
@@ -104,9 +105,9 @@ class PacketRun {
   public:
     PacketRun(Told<std::int64_t> duration, Told<std::int64_t> packet_size, const AllDescribed &links,
               const AllDescribed &classes, const AllDescribed &changes, Told<std::uint64_t> seed,
-              Told<std::int64_t> bin, Told<std::int64_t> trace)
+              Told<std::int64_t> bin, Told<std::int64_t> trace, const AllDescribed &detours)
     {
-        const PacketScenario told(duration, packet_size, links, classes, changes, seed, bin, trace);
+        const PacketScenario told(duration, packet_size, links, classes, changes, seed, bin, trace, detours);
         int refused = 0;
         run.reset(pi2_run_new(&told.problem, &refused));
         require_sound(!refused, refused ? told.problem.links[refused - 1].qdisc->name : "");
@@ -284,7 +285,9 @@ duration, packet_size
     ns, and bytes.
 links
     Of each link: capacity (bit/s), kind ("wire" or "htb"), delay_on ("return", "forward" or
-    "split") and ack_jitter (ns) of those who cross it last, buffer (packets); qdisc, a queue
+    "split") and ack_jitter (ns) of those who cross it last, buffer (packets); loss (part of all) and
+    loss_burst (packets, 0: each by itself); aggregate (packets sent as one, 1: none) and
+    aggregate_time (ns that they take at most); qdisc, a queue
     discipline of the kernel, and the parameters of that; pushes, what is added to the controller's
     variable before each update, from the first on.
 classes
@@ -300,7 +303,7 @@ classes
     arrive; route, the numbers of the links that it crosses, and hops, the propagation times to each
     (ns); back and back_hops, the same of its acknowledgements.
 changes
-    Of each change, in the order of time: at (ns), capacity (bit/s, 0: as it is) of which link,
+    Of each change, in the order of time: at (ns), capacity (bit/s, -1: as it is) of which link,
     and counts, the flows of every class (-1: as they are).
 seed
     In [0, 2^64).
@@ -308,6 +311,8 @@ bin
     Length of a row of statistics (ns).
 trace
     Events recorded at most.
+detours
+    Of each change of a path, in the order of time: at (ns), class, and its new base_rtt (ns).
 
 Raises
 ------
@@ -315,9 +320,10 @@ ValueError
     A name is unknown or missing, or a number is out of range.
 )")
         .def(nb::init<Told<std::int64_t>, Told<std::int64_t>, const AllDescribed &, const AllDescribed &,
-                      const AllDescribed &, Told<std::uint64_t>, Told<std::int64_t>, Told<std::int64_t>>(),
+                      const AllDescribed &, Told<std::uint64_t>, Told<std::int64_t>, Told<std::int64_t>,
+                      const AllDescribed &>(),
              nb::arg("duration"), nb::arg("packet_size"), nb::arg("links"), nb::arg("classes"), nb::arg("changes"),
-             nb::arg("seed"), nb::arg("bin"), nb::arg("trace"))
+             nb::arg("seed"), nb::arg("bin"), nb::arg("trace"), nb::arg("detours") = AllDescribed())
         .def("advance", &PacketRun::advance, nb::arg("events"),
              "Handle up to that many events: \"more\", \"done\" or \"no memory\"; releases the GIL.")
         .def("outcome", &PacketRun::outcome,

@@ -113,13 +113,21 @@ void require_between(std::size_t count, std::int64_t most, const char *what)
 pi2_packet_link link_of(nb::handle item, int packet_size, const std::string &what, Numbers &pushes)
 {
     const Entries e(item, what,
-                    {"capacity", "kind", "delay_on", "ack_jitter", "buffer", "qdisc", "parameters", "pushes"});
+                    {"capacity", "kind", "delay_on", "ack_jitter", "buffer", "loss", "loss_burst", "aggregate",
+                     "aggregate_time", "qdisc", "parameters", "pushes"});
     pi2_packet_link l = {};
     l.capacity = capacity_of(e["capacity"], packet_size, what + " capacity");
     l.kind = e.one_of("kind", {"wire", "htb"});
     l.delay_on = e.one_of("delay_on", {"return", "forward", "split"});
     l.ack_jitter = e.whole("ack_jitter", 0, PI2_MOST_JITTER);
     l.buffer = e.whole("buffer", 1, PI2_MOST_BUFFER);
+    l.loss = e.as<double>("loss");
+    l.loss_burst = e.as<double>("loss_burst");
+    if (!(l.loss >= 0.0 && l.loss < 1.0)
+        || !(l.loss_burst == 0.0 || (l.loss_burst >= 1.0 && l.loss <= l.loss_burst * (1.0 - l.loss))))
+        refuse(what + " loss and loss_burst are no shares and lengths of a chain.");
+    l.aggregate = static_cast<std::uint32_t>(e.whole("aggregate", 1, l.kind == PI2_LINK_HTB ? 1 : PI2_MOST_BUFFER));
+    l.aggregate_time = e.whole("aggregate_time", 0, PI2_LONGEST_SLOT);
     const auto name = e.as<std::string>("qdisc");
     l.qdisc = named(pi2_find_qdisc(name.c_str()), name, "queue discipline");
     read_parameters(l.qdisc, e.as<Parameters>("parameters"), l.qdisc_parameters);
@@ -183,7 +191,7 @@ pi2_sizes sizes_of(const SizesTold &told, const std::string &what)
 
 PacketScenario::PacketScenario(Told<std::int64_t> duration, Told<std::int64_t> packet_size, const AllDescribed &links,
                                const AllDescribed &classes, const AllDescribed &changes, Told<std::uint64_t> seed,
-                               Told<std::int64_t> bin, Told<std::int64_t> trace)
+                               Told<std::int64_t> bin, Told<std::int64_t> trace, const AllDescribed &detours)
 {
     problem.duration = whole(duration, 1, PI2_LONGEST, "duration");
     problem.packet_size = static_cast<int>(whole(packet_size, PI2_LEAST_PACKET, PI2_MOST_PACKET, "packet_size"));
@@ -194,6 +202,7 @@ PacketScenario::PacketScenario(Told<std::int64_t> duration, Told<std::int64_t> p
     read_classes(classes);
     require_rows();
     read_changes(changes);
+    read_detours(detours);
     require_few();
 }
 
@@ -274,6 +283,28 @@ void PacketScenario::read_changes(const AllDescribed &described)
     problem.change_count = static_cast<int>(changes.size());
     problem.changes = changes.data();
     problem.counts = counts.data();
+}
+
+// Of each change of a path: when (ns), of which class, and its new base_rtt (ns).
+void PacketScenario::read_detours(const AllDescribed &described)
+{
+    std::int64_t before = 0;
+    for (nb::handle item : described) {
+        const Entries e(item, "detour " + std::to_string(detours.size()), {"at", "class", "base_rtt"});
+        pi2_packet_detour detour = {};
+        detour.at = before = e.whole("at", before, problem.duration);
+        detour.class_ = static_cast<std::uint32_t>(e.whole("class", 0, problem.class_count - 1));
+        const pi2_packet_class &c = classes[detour.class_];
+        std::int64_t least = 0;
+        for (std::uint32_t k = 0; k < c.route_length; k++)
+            least += c.hops[k];
+        for (std::uint32_t k = 0; k < c.back_length; k++)
+            least += c.back_hops[k];
+        detour.base_rtt = e.whole("base_rtt", least, PI2_LONGEST);
+        detours.push_back(detour);
+    }
+    problem.detour_count = static_cast<int>(detours.size());
+    problem.detours = detours.data();
 }
 
 void PacketScenario::require_rows() const

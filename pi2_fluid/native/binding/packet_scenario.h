@@ -27,7 +27,7 @@ class PacketScenario {
   public:
     PacketScenario(Told<std::int64_t> duration, Told<std::int64_t> packet_size, const AllDescribed &links,
                    const AllDescribed &classes, const AllDescribed &changes, Told<std::uint64_t> seed,
-                   Told<std::int64_t> bin, Told<std::int64_t> trace);
+                   Told<std::int64_t> bin, Told<std::int64_t> trace, const AllDescribed &detours);
     PacketScenario(const PacketScenario &) = delete;
     PacketScenario &operator=(const PacketScenario &) = delete;
 
@@ -37,6 +37,7 @@ class PacketScenario {
     void read_links(const AllDescribed &described);
     void read_classes(const AllDescribed &described);
     void read_changes(const AllDescribed &described);
+    void read_detours(const AllDescribed &described);
     void require_rows() const;
     void require_few() const;
 
@@ -48,6 +49,7 @@ class PacketScenario {
     std::deque<SizesTold> sizes; // which stay where they are as there come to be more
     std::vector<pi2_packet_change> changes;
     std::vector<std::int64_t> counts;
+    std::vector<pi2_packet_detour> detours;
 };
 
 } // namespace binding

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "packet/run/link.h"
+#include "packet/run/paths.h"
 #include "packet/run/statistics.h"
 #include "packet/run/streams.h"
 #include "packet/run/transfers.h"
@@ -18,7 +19,7 @@ static void add_step(pi2_run *run, pi2_step step)
     run->steps[run->step_count++] = step;
 }
 
-/* By time, then capacities first, by link, then by class, then as given: qsort alone may change the order of equals. */
+/* By time, then capacities first, by link, then paths, then by class, then as given: qsort alone may change the order of equals. */
 static int compare_steps(const void *x, const void *y)
 {
     const pi2_step *a = x, *b = y;
@@ -31,7 +32,8 @@ static int compare_steps(const void *x, const void *y)
 
 int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)
 {
-    const size_t most_steps = (size_t)s->class_count * ((size_t)s->change_count + 2) + (size_t)s->change_count;
+    const size_t most_steps = (size_t)s->class_count * ((size_t)s->change_count + 2) + (size_t)s->change_count
+                              + (size_t)s->detour_count;
     pi2_class_step *told = malloc(((size_t)s->change_count + 2) * sizeof *told);
     uint64_t flows = 0;
     run->steps = malloc(most_steps * sizeof *run->steps);
@@ -57,6 +59,12 @@ int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)
         if (s->changes[j].capacity >= 0.0)
             add_step(run, (pi2_step){.at = s->changes[j].at, .class_ = -1, .link = s->changes[j].link,
                                      .capacity = s->changes[j].capacity});
+    for (int j = 0; j < s->detour_count; j++) {
+        const pi2_packet_detour *d = s->detours + j;
+        pi2_step step = {.at = d->at, .class_ = -2 - (int)d->class_, .link = UINT32_MAX};
+        step.forward = pi2_paths_split(s, s->classes + d->class_, d->base_rtt, &step.back);
+        add_step(run, step);
+    }
     qsort(run->steps, (size_t)run->step_count, sizeof *run->steps, compare_steps);
     run->flow_count = (uint32_t)flows;
     run->starts = malloc((flows + (size_t)s->class_count) * sizeof *run->starts);
@@ -163,7 +171,9 @@ void pi2_schedule_step(pi2_run *run, int64_t now)
 {
     const pi2_step *step = run->steps + run->next_step++;
     run->step_due = run->next_step < run->step_count ? step[1].at : PI2_NEVER;
-    if (step->class_ < 0)
+    if (step->class_ < -1)
+        pi2_paths_change(run, run->classes - 2 - step->class_, step->forward, step->back);
+    else if (step->class_ < 0)
         pi2_link_capacity(run, run->hops + step->link, step->capacity, now);
     else
         call_flows(run, run->classes + step->class_, step->count, now);

@@ -270,8 +270,10 @@ int64_t pi2_run_time(const pi2_run *run)
 static void count_queued(const pi2_run *run, const pi2_hop *hop)
 {
     const pi2_band *b;
-    if (hop->busy)
-        run->leg_totals[(size_t)hop->in_service.leg * PI2_LEG_TOTALS + PI2_TOTAL_QUEUED]++;
+    const int together = hop->together.most > 1;
+    const pi2_packet *served = together ? hop->together.packets : &hop->in_service;
+    for (uint32_t i = 0; hop->busy && i < (together ? hop->together.count : 1); i++)
+        run->leg_totals[(size_t)served[i].leg * PI2_LEG_TOTALS + PI2_TOTAL_QUEUED]++;
     for (uint32_t n = 0; (b = pi2_waiting(hop->qdisc, hop->discipline, &hop->queue, n)); n++)
         for (uint32_t i = 0; i < b->count; i++)
             run->leg_totals[(size_t)b->ring[(b->head + i) & b->mask].leg * PI2_LEG_TOTALS + PI2_TOTAL_QUEUED]++;

@@ -37,6 +37,8 @@ enum { PI2_RUN_MORE, PI2_RUN_DONE, PI2_RUN_NO_MEMORY };
  *   sizes of transfers have the numbers that core/sizes.h says, all above 0, and who has them is acknowledged; idle is
  *   finite and at least 0, and gap 0 or finite and at least 1 ns;
  *   changes are in the order of time, from 0 on, and their counts are -1 or numbers of flows;
+ *   detours are in the order of time, from 0 on, and leave hops within base_rtt; loss is at least 0 and below 1,
+ *   loss_burst 0 or at least 1 and loss / (loss_burst (1 - loss)) at most 1; aggregate is 1 or more, and 1 of htb;
  *   all parameters are numbers, gains at most 10^6 Hz, times 10^-9 to 10^6 s where they cannot be 0.
  * All else may be: bins longer than the run, no flows, flows that come after its end, several changes at one instant.
  * How long a run takes is the caller's concern, and so is memory: some 600 bytes for each flow and 4 for each of its

@@ -302,7 +302,7 @@ def test_pack_speaks_of_every_field() -> None:
             pf.Change("2s", counts={"cbr": 1}, capacity="5Mbit/s"),
         ],
     )
-    duration, size, (link,), classes, changes, seed, length, trace = compiled.pack(
+    duration, size, (link,), classes, changes, seed, length, trace, detours = compiled.pack(
         described, 4, 10**8, 7, ("lottery", {"p": 0.1, "mark": 1.0})
     )
     assert (duration, size) == (10**10, 1000)
@@ -313,6 +313,10 @@ def test_pack_speaks_of_every_field() -> None:
         "delay_on": "split",
         "ack_jitter": 3000,
         "buffer": 50,
+        "loss": 0.0,
+        "loss_burst": 0.0,
+        "aggregate": 1,
+        "aggregate_time": 0,
         "qdisc": "lottery",
         "parameters": {"p": 0.1, "mark": 1.0},
     }
@@ -337,7 +341,7 @@ def test_pack_speaks_of_every_field() -> None:
     }
     assert classes[1] == CLASS | {"source": SOURCE | {"interval": 4e6}, "count": 3}
     assert changes == [change(2 * 10**9, 5e6, -1, 1), change(7 * 10**9, 4e6, -1, -1)]
-    assert (seed, length, trace) == (4, 10**8, 7)
+    assert (seed, length, trace, detours) == (4, 10**8, 7, [])
 
 
 @pytest.mark.parametrize(
@@ -438,6 +442,10 @@ ARGUMENTS = (
             "qdisc": "lottery",
             "parameters": {"p": 0.01, "mark": 0.0},
             "pushes": np.empty(0),
+            "loss": 0.0,
+            "loss_burst": 0.0,
+            "aggregate": 1,
+            "aggregate_time": 0,
         }
     ],
     [
@@ -468,7 +476,9 @@ ARGUMENTS = (
     1,
     10**8,
     10,
+    [],
 )
+DETOUR = {"at": 5, "class": 0, "base_rtt": 7}
 LINK_OF_RUN: Any = ARGUMENTS[2][0]  # type: ignore[index]
 CLASS: Any = ARGUMENTS[3][0]  # type: ignore[index]
 SENDING = CLASS | {
@@ -517,8 +527,11 @@ def test_the_kernel_takes_good_numbers() -> None:
             ("capacity", 0.0), ("capacity", float("nan")), ("capacity", float("inf")),
             ("capacity", -1.0), ("capacity", 1e-12), ("kind", "token"), ("delay_on", "forwards"),
             ("ack_jitter", -1), ("ack_jitter", 2**40), ("buffer", 0), ("buffer", 10**10),
-            ("pushes", "none"),
+            ("pushes", "none"), ("loss", 1.0), ("loss", -0.1), ("loss", float("nan")),
+            ("aggregate", 0), ("aggregate_time", -1),
         ]),
+        (2, [LINK_OF_RUN | {"loss": 0.9, "loss_burst": 2.0}], "link 0 loss and loss_burst"),
+        (2, [LINK_OF_RUN | {"loss": 0.1, "loss_burst": 0.5}], "link 0 loss and loss_burst"),
         (2, [], "0 links"),
         (2, [LINK_OF_RUN, (1, 2)], "link 1 is no dict"),
         (2, [{k: x for k, x in LINK_OF_RUN.items() if k != "kind"}], "link 0 lacks 'kind'"),
@@ -576,6 +589,9 @@ def test_the_kernel_takes_good_numbers() -> None:
         (4, [change(5, 0.0, 0), change(6, 0.0, 10**6)], "1000001 flows"),
         (4, [change(5, 0.0, 1) | {"link": 1}], "change 0 link"),
         (4, [{"at": 5, "capacity": -1.0, "link": 0}], "change 0 lacks 'counts'"),
+        *((8, [DETOUR | {k: x}], f"detour 0 {k}") for k, x in [
+            ("at", -1), ("class", 1), ("base_rtt", -1),
+        ]),
         (5, -1, "seed"),
         (5, 2**64, "seed"),
         (6, 0, "bin"),

@@ -51,5 +51,6 @@ enum {
     PI2_DROP_OVERLOAD, /* dropped although it could have been marked */
     PI2_MARK_AQM,
     PI2_MARK_STEP,     /* by the L4S queue's own threshold */
+    PI2_LOST_BEHIND,   /* behind the link, whatever the queue did */
     PI2_CAUSES
 };

@@ -24,6 +24,24 @@ static uint64_t key_of(const pi2_hop *hop, const pi2_packet_scenario *scenario, 
     return pi2_stream_key(scenario->seed, pi2_link_stream(hop->number, kind));
 }
 
+/* Shares of a chain that is at rest: `loss` of all are lost, `burst` in a row in the mean. */
+static void set_up_losses(pi2_hop *hop, const pi2_packet_scenario *scenario, const pi2_packet_link *s)
+{
+    pi2_losses *l = &hop->losses;
+    hop->loses = s->loss > 0.0;
+    l->key = key_of(hop, scenario, PI2_STREAM_LOSS);
+    l->after_loss = s->loss_burst > 0.0 ? 1.0 - 1.0 / s->loss_burst : s->loss;
+    l->after_arrival = s->loss_burst > 0.0 ? s->loss / (s->loss_burst * (1.0 - s->loss)) : s->loss;
+    l->lost = pi2_unit(pi2_random(l->key, l->index++)) < s->loss;
+}
+
+int pi2_hop_loses(pi2_hop *hop)
+{
+    pi2_losses *l = &hop->losses;
+    l->lost = pi2_unit(pi2_random(l->key, l->index++)) < (l->lost ? l->after_loss : l->after_arrival);
+    return l->lost;
+}
+
 int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, uint32_t number, int64_t *counts, int *refused)
 {
     const pi2_packet_link *s = scenario->links + number;
@@ -41,6 +59,9 @@ int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, uint32_t numb
         hop->at_dequeue.key[which] = key_of(hop, scenario, PI2_STREAM_DEQUEUE + which);
     }
     hop->kind = s->kind;
+    hop->together.most = s->aggregate;
+    hop->together.longest = s->aggregate_time;
+    set_up_losses(hop, scenario, s);
     hop->due = hop->out_from = PI2_NEVER;
     for (int band = 0; band < hop->queue.bands; band++)
         if (!pi2_band_grow(&hop->queue.band[band]))
@@ -63,6 +84,7 @@ void pi2_hop_free(pi2_hop *hop)
     if (hop->discipline && hop->qdisc->close)
         hop->qdisc->close(hop->discipline);
     free(hop->discipline);
+    free(hop->together.packets);
     free(hop->pushes);
 }
 

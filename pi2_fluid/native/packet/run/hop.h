@@ -16,6 +16,21 @@
 #include "packet/queues/qdisc.h"
 #include "packet/run/scenario.h"
 
+/* Packets that are sent as one, and reach the far end together, as those of a Wi-Fi frame (A-MPDU) do. */
+typedef struct {
+    pi2_packet *packets;
+    uint32_t count, room;
+    uint32_t most;
+    int64_t longest; /* ns: another is taken as long as a full packet fits */
+} pi2_aggregate;
+
+/* Whether packets are lost behind the link: a chain of two states (Gilbert, 1960), in one of which all are. */
+typedef struct {
+    double after_loss, after_arrival; /* probabilities that the next is lost */
+    int lost;                         /* the one before was */
+    uint64_t key, index;
+} pi2_losses;
+
 typedef struct {
     uint32_t number;
     /* the queue */
@@ -29,8 +44,11 @@ typedef struct {
 
     /* the link */
     int kind;               /* PI2_LINK_WIRE or PI2_LINK_HTB */
+    int loses;              /* some packets */
     int busy;               /* wire: a packet is in service */
     pi2_packet in_service;
+    pi2_aggregate together; /* in its place, if `most` is above 1 */
+    pi2_losses losses;
     int64_t due;            /* ns: when it acts next by itself */
     int64_t free_from;      /* htb: ns from which it may send */
     int64_t out_from;       /* ns from which it serves nothing; PI2_NEVER: it serves */
@@ -48,6 +66,8 @@ typedef struct {
  * its parameters (then `*refused` is 1). */
 int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, uint32_t number, int64_t *counts, int *refused);
 void pi2_hop_free(pi2_hop *hop);
+/* Draws whether the packet that leaves the link is lost. */
+int pi2_hop_loses(pi2_hop *hop);
 /* Its controller acts. */
 void pi2_hop_tick(pi2_hop *hop, int64_t now);
 /* bit/s from `now` on; 0: it serves nothing until another capacity comes. */

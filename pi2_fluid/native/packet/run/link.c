@@ -8,7 +8,7 @@
 #include "packet/tcp/published.h"
 
 /* Packets that are called for ahead; room for acknowledgements that cross links, at first. */
-enum { SOON = 4, FIRST_RETURNING = 64 };
+enum { SOON = 4, FIRST_RETURNING = 64, FIRST_TOGETHER = 16 };
 
 /* Acknowledgements */
 
@@ -97,12 +97,25 @@ PI2_APART void pi2_link_travel(pi2_run *run, const pi2_packet *packet, uint32_t 
     place->onward = onward;
 }
 
+static PI2_APART void lose(pi2_run *run, const pi2_packet *packet, int64_t now)
+{
+    run->counts[(size_t)packet->leg * PI2_CAUSES + PI2_LOST_BEHIND]++;
+    if (run->trace)
+        pi2_trace_event(run, packet, PI2_TRACE_LOST, PI2_LOST_BEHIND, now);
+    if (packet->flags & PI2_RETURNING)
+        pi2_link_forget_ack(run, packet->segment);
+}
+
 /* The packet has left the link. To the next one it goes through a pipe even if there is no way between the two: a
  * chain of links would call one another to any depth. */
-static void leave(pi2_run *run, const pi2_packet *packet, int64_t now)
+static void leave(pi2_run *run, pi2_hop *hop, const pi2_packet *packet, int64_t now)
 {
     pi2_leg *leg = run->legs + packet->leg;
     leg->bits += 8 * packet->bytes;
+    if (hop->loses && pi2_hop_loses(hop)) {
+        lose(run, packet, now);
+        return;
+    }
     if (leg->at_end) {
         deliver(run, packet, now);
         return;
@@ -166,9 +179,50 @@ static void serve_htb(pi2_run *run, pi2_hop *hop, int64_t now)
         if (hop->free_from < now - PI2_HTB_SLOTS * hop->slot)
             hop->free_from = now - PI2_HTB_SLOTS * hop->slot;
         hop->free_from += slot;
-        leave(run, &packet, now);
+        leave(run, hop, &packet, now);
     }
     set_due(run, hop, due);
+}
+
+/* Room for another packet of an aggregate; NULL: no memory. */
+static pi2_packet *next_together(pi2_run *run, pi2_aggregate *a)
+{
+    if (a->count == a->room) {
+        const uint32_t room = a->room ? 2 * a->room : FIRST_TOGETHER;
+        pi2_packet *more = realloc(a->packets, room * sizeof *more);
+        if (!more) {
+            run->no_memory = 1;
+            return NULL;
+        }
+        a->packets = more;
+        a->room = room;
+    }
+    return a->packets + a->count;
+}
+
+static void serve_together(pi2_run *run, pi2_hop *hop, int64_t now)
+{
+    pi2_aggregate *a = &hop->together;
+    int64_t time = 0;
+    for (a->count = 0; a->count < a->most && pi2_queue_packets(&hop->queue); a->count++) {
+        pi2_packet *packet = next_together(run, a);
+        if ((a->count && time + hop->slot > a->longest) || !packet || !take(run, hop, packet, now))
+            break;
+        time += slot_of(hop, packet);
+    }
+    hop->busy = a->count > 0;
+    set_due(run, hop, hop->busy ? now + time : PI2_NEVER);
+}
+
+/* Whatever may go now goes, or is taken into service. */
+static void serve(pi2_run *run, pi2_hop *hop, int64_t now)
+{
+    if (hop->kind == PI2_LINK_HTB)
+        serve_htb(run, hop, now);
+    else if (hop->together.most > 1)
+        serve_together(run, hop, now);
+    else
+        serve_wire(run, hop, now);
 }
 
 void pi2_link_enter(pi2_run *run, pi2_hop *hop, pi2_packet *packet, int64_t now)
@@ -183,10 +237,7 @@ void pi2_link_enter(pi2_run *run, pi2_hop *hop, pi2_packet *packet, int64_t now)
     hop->qdisc->enqueue(hop->discipline, &hop->queue, packet, now, &hop->at_enqueue);
     if (hop->due != PI2_NEVER)
         return; /* it is at work, or waits for the end of a slot */
-    if (hop->kind == PI2_LINK_HTB)
-        serve_htb(run, hop, now);
-    else
-        serve_wire(run, hop, now);
+    serve(run, hop, now);
 }
 
 void pi2_link_arrive(pi2_run *run, pi2_packet *packet, int64_t now)
@@ -207,12 +258,12 @@ void pi2_link_arrive(pi2_run *run, pi2_packet *packet, int64_t now)
 
 void pi2_link_act(pi2_run *run, pi2_hop *hop, int64_t now)
 {
-    if (hop->kind == PI2_LINK_HTB) {
-        serve_htb(run, hop, now);
-        return;
-    }
-    leave(run, &hop->in_service, now);
-    serve_wire(run, hop, now);
+    if (hop->together.most > 1)
+        for (uint32_t i = 0; i < hop->together.count; i++)
+            leave(run, hop, hop->together.packets + i, now);
+    else if (hop->kind == PI2_LINK_WIRE)
+        leave(run, hop, &hop->in_service, now);
+    serve(run, hop, now);
 }
 
 void pi2_link_capacity(pi2_run *run, pi2_hop *hop, double capacity, int64_t now)
@@ -220,10 +271,6 @@ void pi2_link_capacity(pi2_run *run, pi2_hop *hop, double capacity, int64_t now)
     const int was_out = hop->out_from != PI2_NEVER;
     pi2_hop_capacity(hop, capacity, now);
     set_due(run, hop, hop->due);
-    if (was_out && hop->due == PI2_NEVER) { /* what has come meanwhile */
-        if (hop->kind == PI2_LINK_HTB)
-            serve_htb(run, hop, now);
-        else
-            serve_wire(run, hop, now);
-    }
+    if (was_out && hop->due == PI2_NEVER)
+        serve(run, hop, now); /* what has come meanwhile */
 }

@@ -60,7 +60,7 @@ typedef struct {
 } pi2_delays;
 
 /* What a trace records. */
-enum { PI2_TRACE_ENQUEUE, PI2_TRACE_DEQUEUE, PI2_TRACE_DROP, PI2_TRACE_MARK };
+enum { PI2_TRACE_ENQUEUE, PI2_TRACE_DEQUEUE, PI2_TRACE_DROP, PI2_TRACE_MARK, PI2_TRACE_LOST };
 typedef struct {
     int64_t time;      /* ns */
     int64_t waited;    /* ns in the queue */

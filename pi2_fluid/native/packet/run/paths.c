@@ -68,6 +68,34 @@ end:
     return made;
 }
 
+int64_t pi2_paths_split(const pi2_packet_scenario *s, const pi2_packet_class *spec, int64_t base_rtt, int64_t *back)
+{
+    const int where = s->links[spec->route[spec->route_length - 1]].delay_on;
+    int64_t rest = base_rtt, forward;
+    for (uint32_t k = 0; k < spec->route_length; k++)
+        rest -= spec->hops[k];
+    for (uint32_t k = 0; k < spec->back_length; k++)
+        rest -= spec->back_hops[k];
+    forward = where == PI2_DELAY_FORWARD ? rest : where == PI2_DELAY_SPLIT ? rest / 2 : 0;
+    *back = rest - forward;
+    return forward;
+}
+
+void pi2_paths_change(pi2_run *run, const pi2_class *class_, int64_t forward, int64_t back)
+{
+    const pi2_leg *last = run->legs + class_->leg + class_->spec->route_length - 1;
+    run->data.pipes[last->pipe].delay = forward;
+    run->acks.pipes[class_->back].delay = back;
+}
+
+static int has_detour(const pi2_packet_scenario *s, size_t class_)
+{
+    for (int j = 0; j < s->detour_count; j++)
+        if (s->detours[j].class_ == class_)
+            return 1;
+    return 0;
+}
+
 /* Forward all delays are constant, so that whatever takes as long stays in order; acknowledgements may be late, each by
  * the link that its class crosses last. */
 static int make_pipes(pi2_run *run, const pi2_packet_scenario *s)
@@ -80,21 +108,19 @@ static int make_pipes(pi2_run *run, const pi2_packet_scenario *s)
         const pi2_packet_class *spec = class_->spec;
         pi2_leg *leg = run->legs + class_->leg, *back = run->legs + class_->back_leg;
         const uint32_t end = spec->route[spec->route_length - 1];
-        const int where = s->links[end].delay_on;
-        int64_t rest = spec->base_rtt, forward;
-        for (uint32_t k = 0; k < spec->route_length; k++)
-            rest -= spec->hops[k];
-        for (uint32_t k = 0; k < spec->back_length; k++)
-            rest -= spec->back_hops[k];
+        /* Whose path changes has pipes of its own. */
+        const int alone = has_detour(s, i);
+        const uint32_t own = UINT32_MAX - (uint32_t)i;
+        int64_t rest;
+        const int64_t forward = pi2_paths_split(s, spec, spec->base_rtt, &rest);
         class_->access = class_->back_access = PI2_NO_PIPE;
         if (spec->hops[0] > 0)
             wish(&data, 0, spec->hops[0], &class_->access);
         for (uint32_t k = 1; k < spec->route_length; k++, leg++)
             wish(&data, 0, spec->hops[k], &leg->pipe);
-        forward = where == PI2_DELAY_FORWARD ? rest : where == PI2_DELAY_SPLIT ? rest / 2 : 0;
-        leg->at_end = forward == 0;
-        wish(&data, 0, forward, &leg->pipe);
-        wish(&acks, end, rest - forward, &class_->back);
+        leg->at_end = forward == 0 && !alone;
+        wish(&data, alone ? own : 0, forward, &leg->pipe);
+        wish(&acks, alone ? own : end, rest, &class_->back);
         if (spec->back_length && spec->back_hops[0] > 0)
             wish(&data, 0, spec->back_hops[0], &class_->back_access);
         for (uint32_t k = 1; k < spec->back_length; k++, back++)

@@ -66,10 +66,11 @@ typedef struct {
 typedef struct {
     int64_t at;      /* ns */
     int order;       /* in which it was given: the last word at one time is that of the last */
-    int class_;      /* -1: a capacity */
+    int class_;      /* -1: a capacity; below: the path of class -2 - class_ */
     uint32_t link;   /* whose */
     uint32_t count;  /* flows from now on */
     double capacity; /* bit/s */
+    int64_t forward, back; /* ns of the path */
 } pi2_step;
 
 typedef struct pi2_run {

@@ -18,6 +18,10 @@ typedef struct {
     int delay_on;           /* of those who cross it last: where what is left of their base_rtt lies, behind it or back */
     int64_t ack_jitter;     /* ns; of their acknowledgements */
     int64_t buffer;         /* packets */
+    double loss;            /* part of all packets that is lost behind it, below 1, */
+    double loss_burst;      /* and how many in a row in the mean; 0: each by itself */
+    uint32_t aggregate;     /* packets that it sends as one, at most; 1: each by itself */
+    int64_t aggregate_time; /* ns that those may take together if they are more than one */
     const pi2_qdisc *qdisc;
     double qdisc_parameters[PI2_QDISC_PARAMETERS];
     size_t push_count;
@@ -63,6 +67,12 @@ typedef struct {
     uint32_t link;   /* whose capacity */
 } pi2_packet_change;
 
+/* The path of a class becomes another: what is sent from then on takes its time, but overtakes nothing. */
+typedef struct {
+    int64_t at, base_rtt; /* ns */
+    uint32_t class_;
+} pi2_packet_detour;
+
 typedef struct {
     uint64_t seed;
     int64_t duration, bin;  /* ns; the last bin may be shorter */
@@ -72,6 +82,8 @@ typedef struct {
     const pi2_packet_class *classes;
     const pi2_packet_change *changes; /* in the order of time */
     const int64_t *counts;  /* of each change, for each class: flows, -1: as they are */
+    int detour_count;
+    const pi2_packet_detour *detours; /* in the order of time */
     int64_t trace;          /* events recorded at most */
 } pi2_packet_scenario;
 

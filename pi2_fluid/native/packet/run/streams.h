@@ -13,8 +13,8 @@ enum {
     PI2_STREAM_FLOWS,
 };
 
-/* Of what a queue discipline draws once: a link's last stream. */
-enum { PI2_STREAM_QUEUE = INT32_MAX };
+/* Of what a queue discipline draws once, and of what is lost behind a link: a link's last streams. */
+enum { PI2_STREAM_LOSS = INT32_MAX - 1, PI2_STREAM_QUEUE = INT32_MAX };
 
 /* A link's own stream of that kind: there are fewer flows than lie between two links. */
 static inline uint64_t pi2_link_stream(uint32_t link, int kind)

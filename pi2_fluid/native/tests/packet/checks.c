@@ -90,7 +90,8 @@ static int conserved(const pi2_packet_outcome *o, const leg *l)
         if (t[i] < 0)
             return within("a total", (double)t[i], 0, INFINITY);
     return equal("sent", l->number, (double)t[PI2_SENT],
-                 (double)(t[PI2_DELIVERED] + drops(t) + t[PI2_TOTAL_QUEUED] + t[PI2_TOTAL_IN_FLIGHT]))
+                 (double)(t[PI2_DELIVERED] + drops(t) + t[PI2_LOST_BEHIND] + t[PI2_TOTAL_QUEUED]
+                          + t[PI2_TOTAL_IN_FLIGHT]))
            && within("marks", (double)marks(t), 0, (double)t[PI2_SENT])
            && (l->first
                || equal("came from the link before", l->number, (double)t[PI2_SENT],

@@ -3,7 +3,7 @@
 
 #include "packet/simulator.h"
 
-enum { PI2_TEST_LINKS = 6, PI2_TEST_CLASSES = 7, PI2_TEST_CHANGES = 4, PI2_TEST_SIZES = 3 };
+enum { PI2_TEST_LINKS = 6, PI2_TEST_CLASSES = 7, PI2_TEST_CHANGES = 4, PI2_TEST_DETOURS = 3, PI2_TEST_SIZES = 3 };
 
 /* Where the choices come from: bytes that somebody gives, as far as they go, or a seed. */
 typedef struct {
@@ -37,5 +37,6 @@ typedef struct {
     int64_t hops[PI2_TEST_CLASSES][PI2_TEST_LINKS]; /* those of the way back follow, as in the routes */
     double sizes[PI2_TEST_CLASSES][PI2_TEST_SIZES];
     pi2_packet_change changes[PI2_TEST_CHANGES];
+    pi2_packet_detour detours[PI2_TEST_DETOURS];
     int64_t counts[PI2_TEST_CHANGES * PI2_TEST_CLASSES];
 } pi2_test_scenario;

@@ -24,6 +24,8 @@ static void make_service(pi2_choices *c, pi2_test_link *link)
     s->kind = pi2_pick(c, 2);
     s->delay_on = pi2_pick(c, 3);
     s->ack_jitter = pi2_chance(c, 0.4) ? 0 : pi2_chance(c, 0.5) ? 1000 : whole(pi2_spread(c, 1, 0x1p31), 1, 0x1p31);
+    s->aggregate = s->kind == PI2_LINK_WIRE && pi2_chance(c, 0.2) ? 1 + (uint32_t)pi2_pick(c, 60) : 1;
+    s->aggregate_time = pi2_chance(c, 0.5) ? LONGEST : whole(pi2_spread(c, 0.1, 100) * link->slot, 1, LONGEST);
     s->buffer = pi2_chance(c, 0.7) ? (int64_t)buffers[pi2_pick(c, 8)] : (int64_t)pi2_spread(c, 1, 300);
 }
 
@@ -274,6 +276,36 @@ static void make_network(pi2_choices *c, pi2_test_scenario *t)
         t->changes[i].link = (uint32_t)pi2_pick(c, t->problem.link_count);
 }
 
+/* Packets lost behind links; no trace then, whose replay takes what leaves a link to arrive. */
+static void make_losses(pi2_choices *c, pi2_test_scenario *t)
+{
+    t->problem.trace = 0;
+    for (int i = 0; i < t->problem.link_count; i++) {
+        pi2_packet_link *link = t->specs + i;
+        link->loss = pi2_chance(c, 0.8) ? pi2_spread(c, 1e-4, 0.5) : 0.0;
+        link->loss_burst = pi2_chance(c, 0.5) ? 0.0 : pi2_spread(c, 1, 30) / (1 - link->loss);
+    }
+}
+
+static void make_detours(pi2_choices *c, pi2_test_scenario *t)
+{
+    pi2_packet_scenario *s = &t->problem;
+    double at = 0.0;
+    for (s->detour_count = 0; s->detour_count < PI2_TEST_DETOURS; s->detour_count++) {
+        pi2_packet_detour *d = t->detours + s->detour_count;
+        const pi2_packet_class *spec;
+        at += pi2_uniform(c, 0, (double)s->duration / PI2_TEST_DETOURS);
+        *d = (pi2_packet_detour){whole(at, 0, (double)s->duration), make_rtt(c, t), (uint32_t)pi2_pick(c, s->class_count)};
+        spec = t->classes + d->class_;
+        for (uint32_t k = 0; k < spec->route_length; k++)
+            d->base_rtt += spec->hops[k];
+        for (uint32_t k = 0; k < spec->back_length; k++)
+            d->base_rtt += spec->back_hops[k];
+        if (d->base_rtt > LONGEST)
+            d->base_rtt = spec->base_rtt;
+    }
+}
+
 void pi2_make_scenario(pi2_choices *c, pi2_test_scenario *t)
 {
     pi2_packet_scenario *s = &t->problem;
@@ -289,6 +321,11 @@ void pi2_make_scenario(pi2_choices *c, pi2_test_scenario *t)
     make_changes(c, t);
     if (pi2_chance(c, 0.5))
         make_network(c, t);
+    if (pi2_chance(c, 0.15))
+        make_losses(c, t);
+    if (pi2_chance(c, 0.2))
+        make_detours(c, t);
+    s->detours = t->detours;
     s->links = t->specs;
     s->classes = t->classes;
     s->changes = t->changes;
