@@ -39,6 +39,7 @@ from pi2_fluid.laws.aqms.codel import CoDel as CoDel
 from pi2_fluid.laws.aqms.coupled import CoupledPi2 as CoupledPi2
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2 as DualPi2
 from pi2_fluid.laws.aqms.fq_codel import FqCodel as FqCodel
+from pi2_fluid.laws.aqms.fq_pie import FqPie as FqPie
 from pi2_fluid.laws.aqms.imposed import Imposed as Imposed
 from pi2_fluid.laws.aqms.pi import Pi as Pi
 from pi2_fluid.laws.aqms.pi2 import Pi2 as Pi2

@@ -94,6 +94,10 @@ class Queue:
     tc: str | None
 
 
+def _is_designed(kind: str) -> bool:
+    return kind in AQMS and AQMS[kind].design
+
+
 def read_queue(aqm: Any, k: object, max_rtt: object = None) -> Queue:
     """Return the queue of that kind, or the one given, as such or as a preset.
 
@@ -111,7 +115,7 @@ def read_queue(aqm: Any, k: object, max_rtt: object = None) -> Queue:
             given = {key: max_rtt for key in keys_of_preset(aqm) if max_rtt is not None}
             law = make_aqm(aqm, given)
         else:
-            law = (aqm_class(aqm) if aqm in AQMS else laws_of_tc(aqm)[0])()
+            law = (aqm_class(aqm) if _is_designed(aqm) else laws_of_tc(aqm)[0])()
     elif not has_gains(aqm):
         raise QuantityError(
             f"aqm = {show_value(aqm)} is no queue with alpha and beta, all that tune finds: give"

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.records.record import OptionalParameter
 
 __all__ = ["PacketsOnly"]
 
@@ -16,7 +17,7 @@ __all__ = ["PacketsOnly"]
 class PacketsOnly(Aqm):
     """A queue that refuses all that a fluid or a loop would ask of it."""
 
-    update_interval: None = dataclasses.field(default=None, init=False, repr=False)
+    update_interval: OptionalParameter = dataclasses.field(default=None, init=False, repr=False)
 
     @abstractmethod
     def without_fluid(self) -> UnsupportedError:

@@ -85,6 +85,7 @@ AQMS: Final = {
     "red": Entry(f"{_LAWS}.aqms.red:Red"),
     "codel": Entry(f"{_LAWS}.aqms.codel:CoDel"),
     "fq_codel": Entry(f"{_LAWS}.aqms.fq_codel:FqCodel"),
+    "fq_pie": Entry(f"{_LAWS}.aqms.fq_pie:FqPie"),
     "imposed": Entry(f"{_LAWS}.aqms.imposed:Imposed"),
     "price": Entry(f"{_LAWS}.aqms.price:Price"),
     "rem": Entry(f"{_LAWS}.aqms.rem:Rem"),
@@ -105,13 +106,14 @@ PRESETS: Final = {
         ("tc_max_rtt", "dualpi2"),
     )
 }
+_DESIGNS: Final = {kind for kind, entry in AQMS.items() if entry.design}
 #: Queues that can be designed, by their kinds and by what tc calls them.
 DESIGNED: Final = tuple(
     dict.fromkeys(
         name
         for kind, entry in AQMS.items()
-        if entry.design
-        for name in (kind, *(other for other in entry.tc if other not in AQMS))
+        if kind in _DESIGNS
+        for name in (kind, *(other for other in entry.tc if other not in _DESIGNS))
     )
 )
 _KIND_OF: Final = {entry.place: kind for kind, entry in (*SENDERS.items(), *AQMS.items())}

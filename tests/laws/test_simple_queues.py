@@ -91,7 +91,7 @@ class TestCoDel:
         ):
             call(CoDel())
 
-    @pytest.mark.parametrize("law", [CoDel, pf.FqCodel])
+    @pytest.mark.parametrize("law", [CoDel, pf.FqCodel, pf.FqPie])
     def test_no_door_of_the_contract_is_left_open(self, law):
         public = {
             name for name in vars(pf.Aqm) if callable(getattr(pf.Aqm, name)) and name[0] != "_"

@@ -4,7 +4,7 @@ The two tables at the end say which laws Linux has. What a law's fields ask for 
 otherwise is refused where it decides what the law does, and listed as not modelled elsewhere.
 
 Source: Linux 7.2, include/uapi/linux/pkt_sched.h; net/sched/sch_pie.c, sch_dualpi2.c, sch_red.c,
-sch_codel.c, sch_fq_codel.c, sch_fifo.c.
+sch_codel.c, sch_fq_codel.c, sch_fq_pie.c, sch_fifo.c.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from pi2_fluid.laws.kernel.units import COUPLING, DUALPI2_GAIN, MICROSECONDS, PE
 from pi2_fluid.laws.packet_limits import require_single
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.link import Link
-from pi2_fluid.tc.kernel import timer_period
+from pi2_fluid.tc.kernel import FLOWS_PER_ROUND, timer_period
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.codel import CoDel
     from pi2_fluid.laws.aqms.dualpi2 import DualPi2
     from pi2_fluid.laws.aqms.fq_codel import FqCodel
+    from pi2_fluid.laws.aqms.fq_pie import FqPie
     from pi2_fluid.laws.aqms.pi2 import Pi2
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.laws.aqms.pie import Pie
@@ -135,7 +136,36 @@ def _pie(law: Pie, link: Link) -> Told:
     return Told("pie", nest(_OPTIONS, *options), _otherwise(law, first_update=0.5))
 
 
-def _pie_interval(law: Pie) -> int:
+def _fq_pie(law: FqPie, link: Link) -> Told:
+    """sch_fq_pie."""
+    numbers = law.packet_parameters(link)
+    limit = PERCENT.ask(float(law.mark_limit))
+    if limit is None:
+        raise DomainError(
+            f"FqPie mark_limit = {show_value(law.mark_limit)} is no whole number of percent, which"
+            " Linux counts in: give one of 0, 0.01, 0.02 ... 1."
+        )
+    if law.flows > FLOWS_PER_ROUND:
+        raise UnsupportedError(
+            f"FqPie flows = {show_value(law.flows)} is more than the {FLOWS_PER_ROUND} queues that"
+            " Linux updates at once: give fewer, or use another engine, e.g. Packets()."
+        )
+    options = (
+        attribute(1, int(link.buffer)),
+        attribute(2, int(law.flows)),
+        attribute(3, _microseconds(law, "target")),
+        attribute(4, _pie_interval(law)),
+        attribute(5, _gain(law, "alpha")),
+        attribute(6, _gain(law, "beta")),
+        attribute(7, int(numbers["quantum"])),
+        attribute(9, limit),
+        attribute(10, int(law.ecn)),
+        attribute(12, int(law.rate_estimator)),
+    )
+    return Told("fq_pie", nest(_OPTIONS, *options), _otherwise(law, first_update=0.5))
+
+
+def _pie_interval(law: Pie | FqPie) -> int:
     """Return what to ask for (us) so that PIE updates as often as the law does."""
     wanted = float(law.update_interval) * HZ
     for count in range(1, math.ceil(wanted) + 1):
@@ -143,9 +173,9 @@ def _pie_interval(law: Pie) -> int:
             return count * 1_000_000 // HZ
     low = max((n for n in range(1, math.ceil(wanted) + 1) if timer_period(n) <= wanted), default=1)
     raise DomainError(
-        f"Pie update_interval = {show_value(law.update_interval)} is none of the times after which"
-        f" the timer of a kernel of {HZ} ticks per second fires: give another, such as"
-        f" {timer_period(low) / HZ!r}."
+        f"{type(law).__name__} update_interval = {show_value(law.update_interval)} is none of the"
+        f" times after which the timer of a kernel of {HZ} ticks per second fires: give another,"
+        f" such as {timer_period(low) / HZ!r}."
     )
 
 
@@ -288,7 +318,7 @@ def _own(law: Qdisc, link: Link) -> Told:
 # What the kernel counts in
 
 
-def _gain(law: PiFamily, field: str) -> int:
+def _gain(law: PiFamily | FqPie, field: str) -> int:
     """Return a gain in the kernel's parts of 1 Hz: those behind it, or the nearest."""
     value, unit = float(getattr(law, field)), unit_of(law, field)
     behind = parts_behind(value) if unit is DUALPI2_GAIN else None
@@ -369,6 +399,7 @@ _QUEUES: Final[dict[str, Callable[[Any, Link], Told]]] = {
     "red": _red,
     "codel": _codel,
     "fq_codel": _fq_codel,
+    "fq_pie": _fq_pie,
     "taildrop": _taildrop,
     "qdisc": _own,
 }

@@ -61,11 +61,10 @@ class Linux(Engine):
     time and timers fire exactly, so that a run is what the algorithms do, and the same seed gives
     the same bytes.
 
-    It runs queues `Pie`, `Pi2`, `DualPi2`, `Red`, `CoDel`, `FqCodel` and `TailDrop` with the
-    numbers that the kernel can count, senders `Reno`, `Cubic`, `Dctcp` and `Cbr`, `Prague` where
-    the kernel has it,
-    and all changes of a scenario of one link with ``kind="htb"``. `pf.linux.Qdisc` and
-    `pf.linux.Congestion` are what it has besides: fq_codel, cake, BBR and others.
+    It runs queues `Pie`, `Pi2`, `DualPi2`, `Red`, `CoDel`, `FqCodel`, `FqPie` and `TailDrop` with
+    the numbers that the kernel can count, senders `Reno`, `Cubic`, `Dctcp` and `Cbr`, `Prague`
+    where the kernel has it, and all changes of a scenario of one link with ``kind="htb"``.
+    `pf.linux.Qdisc` and `pf.linux.Congestion` are what it has besides: cake, BBR and others.
 
     Parameters
     ----------

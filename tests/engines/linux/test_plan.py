@@ -93,6 +93,16 @@ def changed(**fields: object) -> pf.Scenario:
                 " 08000700e8030000 05000a0001000000 05000b0003000000"
             ),
         ),
+        # a timer that is asked for 15 ms fires every 16 ms
+        (
+            pf.FqPie(update_interval="16ms"),
+            "fq_pie",
+            (
+                "54000280 08000100e8030000 0800020000040000 08000300983a0000 08000400983a0000"
+                " 0800050002000000 0800060014000000 08000700dc050000 080009000a000000"
+                " 08000a0000000000 08000c0000000000"
+            ),
+        ),
         (pf.TailDrop(), "pfifo", "08000200e8030000"),
         # struct tc_red_qopt: 1.5e6, 12000 and 60000 bytes, Wlog 9; max_p 0.1 of 2^32; no flag of 4
         (

@@ -3,11 +3,31 @@
 
 #include <stdint.h>
 
+#include "laws/aqms/pie.h"
 #include "packet/core/random.h"
+#include "packet/queues/pie_update.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The parameters: those of the law (its burst is -1 unless burst_by_update), and what packets need beside them. */
+#define PI2_PIE_PACKET_OWN(F) \
+    F(first_update)    /* s, when the timer first expires */ \
+    F(arithmetic)      /* PI2_PIE_REAL, PI2_PIE_56_BITS, PI2_PIE_32_BITS */ \
+    F(quirks)          /* 1: overflows as in the kernel */ \
+    F(allowance)       /* s during which nothing is signalled, given anew when calm; 0: none */ \
+    F(burst_by_update) /* 1: the law lets it run out at each update (RFC 8033); 0: time between departures does */ \
+    F(strict_idle)     /* 1: no decay while packets wait (Linux) */ \
+    F(half_target)     /* below half the target and 20 % nothing is signalled: 0 no, 1 latest delay, 2 last update's */ \
+    F(derandomize)     /* 1: no signal until p has summed up to 0.85, one at 8.5 at the latest */ \
+    F(rate_estimator)  /* 1: delay from the departure rate; 0: what the last packet has waited */ \
+    F(rate_threshold)  /* bytes of a cycle of the estimator */ \
+    F(rate_weight)     /* of its newest rate, in real numbers */ \
+    F(ecn)             /* 1: marks packets that can be marked, while p is at most mark_limit */ \
+    F(mark_limit) \
+    F(at_dequeue)      /* 1: packets are judged as they leave, not as they arrive */
+#define PI2_PIE_PACKET_FIELDS(F) PI2_PIE_FIELDS(F) PI2_PIE_PACKET_OWN(F)
 
 typedef struct {
     uint64_t p;           /* in the units of its arithmetic; real numbers: 0 */

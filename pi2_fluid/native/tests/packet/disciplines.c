@@ -92,14 +92,12 @@ static double table_of(pi2_choices *c, int arithmetic)
     return arithmetic == 0 ? pi2_pick(c, 6) : from(c, arithmetic == 1 ? 4 : 3, shifts);
 }
 
-static void make_pie(pi2_choices *c, pi2_test_link *t)
+static void put_pie(pi2_choices *c, pi2_test_link *t)
 {
     static const double bytes[] = {16384, 10000}, weights[] = {0.5, 0.125}, limits[] = {0.1, 0.1, 1.0};
     const int arithmetic = pi2_pick(c, 3), by_update = arithmetic == 0 && pi2_pick(c, 2), quirks = pi2_pick(c, 2);
     const double burst = time_or_none(c, t);
-    double interval;
-    begin(t, "pie");
-    interval = put_controller(c, t, arithmetic ? 2.0 : 1e5);
+    const double interval = put_controller(c, t, arithmetic ? 2.0 : 1e5);
     t->largest = arithmetic && quirks ? INFINITY : 1.0;
     put(t, "table", table_of(c, arithmetic));
     put(t, "cap", bit(c));
@@ -120,6 +118,12 @@ static void make_pie(pi2_choices *c, pi2_test_link *t)
     put(t, "ecn", bit(c));
     put(t, "mark_limit", from(c, 3, limits));
     put(t, "at_dequeue", bit(c));
+}
+
+static void make_pie(pi2_choices *c, pi2_test_link *t)
+{
+    begin(t, "pie");
+    put_pie(c, t);
 }
 
 static void make_dualpi2(pi2_choices *c, pi2_test_link *t)
@@ -199,6 +203,15 @@ static void make_fq_codel(pi2_choices *c, pi2_test_link *t)
     put_codel(c, t);
 }
 
+static void make_fq_pie(pi2_choices *c, pi2_test_link *t)
+{
+    begin(t, "fq_pie");
+    put_flow_queues(c, t);
+    put_pie(c, t);
+    t->largest = INFINITY;
+    t->unlikely = 1;
+}
+
 static void make_rem(pi2_choices *c, pi2_test_link *t)
 {
     begin(t, "rem");
@@ -250,7 +263,7 @@ void pi2_make_discipline(pi2_choices *c, pi2_test_link *t)
 {
     static void (*const makers[])(pi2_choices *, pi2_test_link *) = {
         make_pi, make_pi, make_pie, make_pie, make_dualpi2, make_dualpi2, make_red, make_codel, make_lottery,
-        make_price, make_rem, make_avq, make_fq_codel, make_fq_codel};
+        make_price, make_rem, make_avq, make_fq_codel, make_fq_pie};
     const int which = pi2_pick(c, 15);
     if (which < 14)
         makers[which](c, t);
