@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import NoReturn
+from typing import Any, Final, NoReturn
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
@@ -13,11 +13,14 @@ from pi2_fluid.records.record import OptionalParameter
 __all__ = ["PacketsOnly"]
 
 
+_NONE: Final[Any] = dataclasses.field(default=None, init=False, repr=False)
+
+
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class PacketsOnly(Aqm):
     """A queue that refuses all that a fluid or a loop would ask of it."""
 
-    update_interval: OptionalParameter = dataclasses.field(default=None, init=False, repr=False)
+    update_interval: OptionalParameter = _NONE
 
     @abstractmethod
     def without_fluid(self) -> UnsupportedError:
