@@ -22,7 +22,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find pi2_fluid/native -type f)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help figures gallery check test test-without-jax lint bench baseline notebooks browser docs wheels try-wheel \
-	check-packages cluster linux-test validate-live outcome sanitize fuzz mutants clean
+	check-packages cluster linux-test validate-live testbed outcome sanitize fuzz mutants clean
 
 help:
 	@echo "make figures    the figures of the papers, with their numbers, into figures/"
@@ -42,6 +42,7 @@ help:
 	@echo "make cluster    a sweep on two workers of Dask, one of which is killed, and what Dask costs: minutes"
 	@echo "make linux-test   the engine Linux in real guests, with a kernel that is built where none is cached"
 	@echo "make validate-live   the cells of docs/validation.md measured anew on that kernel, into that page: hours"
+	@echo "make testbed    what a public testbed measured, in packets: two minutes"
 	@echo "make outcome    what tune recommends for eleven families of traffic, judged with fresh seeds: half an hour"
 	@echo "make sanitize   the C kernel under the address and undefined-behaviour sanitizers"
 	@echo "make fuzz       the packet simulator on inputs from libFuzzer, for FUZZ_SECONDS=60 (needs clang)"
@@ -130,6 +131,10 @@ validate-live: $(VENV)/.installed-dev
 # With a kernel (make linux-test builds one): --kernel runs the answers in it, too. What is finished stays in build/outcome.
 outcome: $(VENV)/.installed-dev
 	$(BIN)/python tools/outcome.py
+
+# What a public testbed measured, in packets: a minute or two. What is finished stays in build/testbed.
+testbed: $(VENV)/.installed-dev
+	$(BIN)/python tools/testbed.py
 
 # cmake and ninja come with the group dev, so that the machine need not have them.
 sanitize: $(VENV)/.installed-dev

@@ -73,8 +73,8 @@ class Prague(Sender):
     paces 3 % faster and slower by turns; the detector of Classic queues, off by default.
 
     Source: draft-briscoe-iccrg-prague-congestion-control, and the rules that its public Linux code
-    follows, 0.6 ("draft") and 0.7 of 2024; the rate is that of its documentation. Not compared with
-    a kernel.
+    follows, 0.6 ("draft") and 0.7 of 2024; the rate is that of its documentation. The page "beside
+    a testbed" has packets of "draft" beside real machines.
 
     Examples
     --------
