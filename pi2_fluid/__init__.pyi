@@ -60,6 +60,7 @@ from pi2_fluid.laws.senders.reno import Reno as Reno
 from pi2_fluid.laws.senders.scalable import Scalable as Scalable
 from pi2_fluid.laws.senders.timeoutreno import TimeoutReno as TimeoutReno
 from pi2_fluid.laws.sines import Sines as Sines
+from pi2_fluid.loop.along import margins_along as margins_along
 from pi2_fluid.loop.margins import Margins as Margins
 from pi2_fluid.loop.matrix.network_loop import NetworkLoop as NetworkLoop
 from pi2_fluid.loop.transfer import Loop as Loop

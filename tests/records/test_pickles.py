@@ -135,6 +135,7 @@ def everything() -> dict[str, list[Any]]:
         "equilibrium_of": [pf.equilibrium_of(pf.Reno(), pf.Pi2(), [0.05, 0.1], p=0.01)],
         "Loop": [one, several, mixture, acks, one.linear, one.form, one.explain(), several.sweep()],
         "NetworkLoop": [pf.Loop(both_full(), update="sampled"), pf.Loop(both_full()).close("a")],
+        "margins_along": [pf.margins_along(SCENARIO)],
         "Margins": [asked, one.margins(), several.margins(), mixture.margins()],
         "compare": [pf.compare(SCENARIO), two_queues()],
         "coexistence": [table],
