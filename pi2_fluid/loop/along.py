@@ -46,7 +46,7 @@ def margins_along(
 
     Between two changes of the schedule (of the capacity, as by a `CapacityTrace`, or of the flows
     that are there) they are those of a `Loop` of that capacity and these flows. A loop that is slow
-    beside the changes does not come to rest in between: margins say where it would go.
+    beside the changes does not settle in between: margins say where it would go.
 
     Parameters
     ----------
