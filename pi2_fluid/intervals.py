@@ -40,7 +40,8 @@ def interval_of(values: ArrayLike) -> Interval:
     Interval(mean=7.0, half=nan)
     """
     numbers = np.asarray(values, dtype=float)
-    mean = float(np.mean(numbers))
+    with np.errstate(invalid="ignore"):  # of infinities that differ there is no mean
+        mean = float(np.mean(numbers))
     if numbers.size < 2 or not np.all(np.isfinite(numbers)):
         return Interval(mean, math.nan)
     from scipy.special import stdtrit

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from pastes import Queue, printed
 from shell import assert_bad_input, strict_json
@@ -24,6 +26,18 @@ def test_a_handle_has_one_colon(capsys, tmp_path):
     assert "fq_codel 0: fq_codel drops by CoDel" in out
     assert "cake d5a2: cake drops by CoDel" in out
     assert "::" not in out
+
+
+def test_queues_without_a_verdict_come_with_a_command_that_compares_them(capsys, tmp_path):
+    """With what is known of the traffic; the command that is printed runs."""
+    text = "\n".join([*printed(CODEL, named=True), CAKE])
+    _, out = check(capsys, tmp_path, text, "--rate", "5Mbit/s", "--max-base-rtt", "30ms")
+    (command,) = re.findall(r"pi2-fluid (compare --aqm fq_codel,cake,pie,dualpi2 .* 30ms)", out)
+    assert command.endswith("--flows 4 --rate 5Mbit/s --path 30ms")
+    short = command.replace(",cake", "").split()  # without what needs a kernel
+    assert run([*short, "--duration", "2s", "--seeds", "2"]) == 0
+    assert "difference from fq_codel" in capsys.readouterr().out
+    assert "compare" not in check(capsys, tmp_path, "qdisc pie 1: root limit 1000p")[1]
 
 
 def test_what_was_read_is_said_where_queues_do_not_say_it(capsys, tmp_path):

@@ -11,9 +11,10 @@ from pi2_fluid.apps.cli.margin_tables import how_often
 from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.pasting import in_shell
 from pi2_fluid.design.clocks import BY_CLOCK, least_of, said
+from pi2_fluid.laws.clocked import CLOCKED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import SupportsFloat
 
     from rich.console import Console
@@ -30,12 +31,24 @@ _STYLES: Final = {"stable": "green", "unstable": "bold red", "undecided": "yello
 #: What is to be said of a kernel: a keyword in Python, an option here.
 _TO_SAY: Final = re.compile(r"\b(hz|kernel)(?= \()")
 _NAMED: Final = 4  # queues alike that one block names
+#: Beside what a queue without a verdict is run, and under what, where nothing is known.
+_OTHERS: Final = ("pie", "dualpi2")
+_TRAFFIC: Final = {"--flows": "4", "--rate": "20Mbit/s", "--path": "40ms"}
 _SLIGHT: Final = 0.1  # dB of rounding, or percent: less is not worth a line
 _BEYOND: Final = 200.0  # dB or degrees: more is nothing that one could leave
 
 
-def print_checked(found: Checked, who: str) -> None:
-    """Print what `check` has found; `who` names the senders."""
+def print_checked(found: Checked, who: str, traffic: Mapping[str, str | None]) -> None:
+    """Print what `check` has found.
+
+    Parameters
+    ----------
+    found : Checked
+    who : str
+        The senders.
+    traffic : mapping
+        What is known of who sends, by options of `pi2-fluid compare`; None: not known.
+    """
     console = make_console()
     if found.form:
         console.print(f"read: {_printable(found.form)}\n")
@@ -60,6 +73,13 @@ def print_checked(found: Checked, who: str) -> None:
             console.print(f"{_printable(_before_colon(other.name))}: {_printable(other.text)}")
             for line in other.observed:
                 console.print(f"  counters: {line}")
+    without = [one.kind for one in found.others if one.verdict is None and one.kind in CLOCKED]
+    if without:
+        known = {**_TRAFFIC, **{name: value for name, value in traffic.items() if value}}
+        told = " ".join(f"{name} {value}" for name, value in known.items())
+        queues = ",".join(dict.fromkeys([*without, *_OTHERS]))
+        console.print("To compare it with others under your traffic:")
+        console.print(f"  pi2-fluid compare --aqm {queues} {told}", soft_wrap=True)
     silent = [other.name for other in found.others if not other.text]
     if silent:
         console.print(f"Not judged: {_printable(', '.join(dict.fromkeys(silent)))}.")

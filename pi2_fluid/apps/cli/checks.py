@@ -168,7 +168,8 @@ def check(
     if any(not is_enough(one.margins, one.ack_margins) and not one.cases for one in found):
         tell("looking for gains with more margin")
     if not as_json:
-        print_checked(found, " or ".join(type(one).__name__ for one in who.values()))
+        told = {"--rate": rate, "--path": max_base_rtt}
+        print_checked(found, " or ".join(type(one).__name__ for one in who.values()), told)
     better = [] if family is None else find_better(found, family)
     if as_json:
         print_json(

@@ -12,6 +12,7 @@ from pi2_fluid.apps.cli.scenarios import load_scenario
 from pi2_fluid.apps.cli.wording import in_words_of_shell
 from pi2_fluid.errors import QuantityError, show_value, suggest
 from pi2_fluid.laws.registry import AQMS, PRESETS, make_aqm, sender_class
+from pi2_fluid.units import rate_in_words, validate_quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
@@ -29,7 +30,9 @@ _OPTIONS: Final = {
 }
 _USUAL: Final = {"sender": "cubic", "duration": "60s"}
 _FLAGS: Final[dict[str, Any]] = {"true": True, "false": False}
-_START: Final = "1s"  # over which flows start, so that they do not fill the queue in step
+#: Over which part of the run flows start, and how long at most (s): not in step with each other.
+_START: Final = 0.05
+_LONGEST_START: Final = 1.0
 
 
 class OneTraffic(NamedTuple):
@@ -119,6 +122,11 @@ def read_queues(texts: Sequence[str]) -> dict[str, Aqm]:
     >>> queues = read_queues(["pie:target=20ms,alpha=0.2,pi2", "cake:rtt=50ms"])
     >>> queues["pie:target=20ms,alpha=0.2"].alpha, list(queues)[1:]
     (0.2, ['pi2', 'cake:rtt=50ms'])
+
+    What all of a kind have alike is not said of each:
+
+    >>> list(read_queues(["codel:target=5ms,interval=80ms", "codel:target=9ms,interval=80ms"]))
+    ['codel:target=5ms', 'codel:target=9ms']
     """
     words: list[str] = []
     for text in texts:
@@ -128,17 +136,29 @@ def read_queues(texts: Sequence[str]) -> dict[str, Aqm]:
                 words[-1] += f",{part}"
             elif part:
                 words.append(part)
-    queues: dict[str, Aqm] = {}
     for word in words:
-        if word in queues:
+        if words.count(word) > 1:
             raise QuantityError(f"--aqm has {word} twice: give each once.")
-        queues[word] = _read_queue(word)
-    if len(queues) < 2:
+    if len(words) < 2:
         raise QuantityError(
             f"--aqm {show_value(','.join(words))} leaves nothing to compare: give two queues or"
             " more, as pie,dualpi2,fq_codel."
         )
-    return queues
+    return dict(zip(_short(words), map(_read_queue, words), strict=True))
+
+
+def _short(words: Sequence[str]) -> list[str]:
+    """Return what to call queues: without the numbers that several of a kind have alike."""
+    parts = [
+        (name, behind.split(",")) for name, _, behind in (word.partition(":") for word in words)
+    ]
+    labels = []
+    for name, numbers in parts:
+        alike = [set(others) for other, others in parts if other == name]
+        shared = set.intersection(*alike) if len(alike) > 1 else set()
+        own = ",".join(number for number in numbers if number not in shared)
+        labels.append(f"{name}:{own}" if own else name)
+    return labels
 
 
 def _read_queue(word: str) -> Aqm:
@@ -171,9 +191,12 @@ def _without_file(described: Mapping[str, str], queues: Mapping[str, Aqm]) -> tu
     told: dict[str, Any] = {**_USUAL, **described}
     with in_words_of_shell(_OPTIONS):
         sender = sender_class(told["sender"])()
-        flows = Flows(sender, told["count"], told["base_rtt"], start_jitter=_START)
+        length = validate_quantity(told["duration"], "time", "duration")
+        spread = min(_LONGEST_START, _START * float(length))
+        flows = Flows(sender, told["count"], told["base_rtt"], start_jitter=spread)
         first = next(iter(queues.values()))
-        scenario = Scenario(told["duration"], Link(told["capacity"]), first, flows)
-    rate, path = 1e-6 * float(scenario.link.capacity), 1e3 * float(flows.base_rtt or 0.0)
-    title = f"{float(flows.count):g} {told['sender']} flows on {rate:.4g} Mbit/s over {path:.4g} ms"
+        scenario = Scenario(length, Link(told["capacity"]), first, flows)
+    count = float(flows.count)
+    rate, path = rate_in_words(float(scenario.link.capacity)), 1e3 * float(flows.base_rtt or 0.0)
+    title = f"{count:g} {told['sender']} flow{'s' * (count != 1.0)} on {rate} over {path:.4g} ms"
     return scenario, title

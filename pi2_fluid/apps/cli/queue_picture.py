@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +30,8 @@ _DECADES: Final = 200.0  # ratio of the ends of an axis, from which on 2 and 5 h
 _OPACITY: Final = (0.9, 0.5, 0.3, 0.7, 0.18)  # of classes in a bar
 _MARKS: Final = ("o", "s", "^", "D", "v")  # of classes
 _APART: Final = 0.6  # of a row, which the classes take
+_IN_A_ROW: Final = 7  # names of a legend
+_LETTERS, _BESIDE = 125, 9  # in a row of names, and what stands beside each
 _ROW: Final = 0.34  # inches of a bar
 
 
@@ -60,11 +63,13 @@ def draw_queues(comparison: QueueComparison, table: xarray.Dataset, title: str, 
         rows = len(comparison.runs) * _ROW
         figure = Figure(figsize=(9.0, 4.9 + rows))
         grid = figure.add_gridspec(2, 2, width_ratios=[1.6, 1.0], height_ratios=[3.2, 0.7 + rows])
-        _draw_delays(figure.add_subplot(grid[0, 0]), comparison, place)
+        delays = figure.add_subplot(grid[0, 0])
+        _draw_delays(delays, comparison, place)
+        _name_above(delays)
         _draw_tail(figure.add_subplot(grid[0, 1]), comparison, place)
         shares = figure.add_subplot(grid[1, 0])
         levels = figure.add_subplot(grid[1, 1], sharey=shares)
-        _draw_levels(levels, table, place)
+        _draw_levels(levels, table, place, comparison.scenario.class_names)
         _draw_shares(shares, table)
         shares.set_ylim(len(comparison.runs) - 0.5, -0.5)
         levels.tick_params(labelleft=False)
@@ -101,7 +106,6 @@ def _draw_delays(ax: Axes, comparison: QueueComparison, place: Place) -> None:
     ax.axvspan(0.0, comparison.after, color="0.5", alpha=0.08, linewidth=0)
     ax.set_xlim(0.0, float(comparison.scenario.duration))
     ax.set(xlabel="time [s]", ylabel="queue delay [ms]\n(square-root scale)")
-    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=5, fontsize=8, handlelength=2.6)
     scale_root(ax, max(1.0, 1.05 * ax.get_ylim()[1]))
     ax.grid(visible=True)
 
@@ -159,16 +163,16 @@ def _draw_shares(ax: Axes, table: xarray.Dataset) -> None:
             Patch(color="0.25", alpha=opacity, label=name.partition(".")[2])
             for name, opacity in zip(names, cycle(_OPACITY))
         ]
-        ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=5, fontsize=8)
+        _put_above(ax, handles)
     ax.grid(visible=True, axis="x")
 
 
-def _draw_levels(ax: Axes, table: xarray.Dataset, place: Place) -> None:
+def _draw_levels(ax: Axes, table: xarray.Dataset, place: Place, names: Sequence[str]) -> None:
     """Draw mean and 99 % of the delay in each queue, of each class where that is known."""
     from matplotlib.lines import Line2D
 
     known = {str(name) for name in table["name"].to_numpy()}
-    classes = [name.partition(".")[2] for name in sorted(known) if name.startswith("delay_p99_of.")]
+    classes = [name for name in names if f"delay_p99_of.{name}" in known]
     ends = [(f"delay_{level}_of.{of}", of) for of in classes for level in ("mean", "p99")]
     ends = ends or [(f"delay_{level}{place.suffix}", "all") for level in ("mean", "p99")]
     rows = np.arange(table.sizes["queue"])
@@ -190,22 +194,33 @@ def _draw_levels(ax: Axes, table: xarray.Dataset, place: Place) -> None:
             )  # fmt: skip
     ax.set_xscale("log")
     _count_plainly(ax)
-    ax.set(xlabel="queue delay [ms]")
-    grey: dict[str, Any] = {"linestyle": "", "markersize": 5, "color": "0.25"}
-    handles = [
-        Line2D([], [], marker="o", label="mean", fillstyle="none", **grey),
-        Line2D([], [], marker="o", label="P99", **grey),
-    ]
+    ax.set(xlabel="queue delay [ms]\nhollow: mean, full: P99")
     if len(shown) > 1:
-        handles += [
-            Line2D([], [], marker=mark, label=of, **{**grey, "color": "0.6"})
+        handles = [
+            Line2D([], [], linestyle="", color="0.25", marker=mark, markersize=5, label=of)
             for of, mark in zip(shown, cycle(_MARKS))
         ]
-    ax.legend(
-        handles=handles, loc="lower left", bbox_to_anchor=(-0.05, 1.0), ncols=6, fontsize=8,
-        columnspacing=0.9, handletextpad=0.2,
-    )  # fmt: skip
+        _put_above(ax, handles)
     ax.grid(visible=True)
+
+
+def _name_above(ax: Axes) -> None:
+    """Name the curves of the first axes above the whole picture, in as many rows as they need."""
+    handles, labels = ax.get_legend_handles_labels()
+    in_a_row = max(1, _LETTERS // (max(map(len, labels)) + _BESIDE))
+    legend = ax.legend(
+        handles, labels, loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=in_a_row, fontsize=8,
+        handlelength=2.6,
+    )  # fmt: skip
+    legend.set_in_layout(False)  # which would make the axes narrower: an empty title keeps its room
+    ax.set_title("\n".join([" "] * -(-len(labels) // in_a_row)), fontsize=8.5)
+
+
+def _put_above(ax: Axes, handles: Sequence[Any]) -> None:
+    ax.legend(
+        handles=handles, loc="lower left", bbox_to_anchor=(-0.04, 0.98), ncols=_IN_A_ROW,
+        fontsize=8, columnspacing=1.0, handletextpad=0.3, handlelength=1.4,
+    )  # fmt: skip
 
 
 def _count_plainly(ax: Axes) -> None:

@@ -28,6 +28,7 @@ class _Shown(NamedTuple):
 
 _EXACT: Final = 1e-9  # of a mean: what rounding may make of no width
 _DECIMALS: Final = 4
+_DIGITS: Final = 5
 _DELAYS: Final = (
     ("mean", "delay_mean"),
     ("P99", "delay_p99"),
@@ -112,7 +113,8 @@ def _blocks(
             [_Shown(head, f"{name}{suffix}", 1e3, "ms") for head, name in _DELAYS],
         )
         parts = [_Shown(head, f"{name}{suffix}", 100.0, "%") for head, name in _OF_LINK]
-        jain = [] if suffix else [_Shown("Jain's index", "jain", 1.0, "")]
+        alone = sum(float(flow.count) for flow in comparison.scenario.flows) == 1.0
+        jain = [] if suffix or alone else [_Shown("Jain's index", "jain", 1.0, "")]
         yield f"link{of} [%]", [*parts, *jain]
         for at, what in _changes(comparison, table):
             yield (
@@ -190,8 +192,11 @@ def _cell(at: xarray.Dataset, column: _Shown, key: str) -> tuple[str, str]:
         return f"{mean:{sign}.4g}", star
     digits = math.floor(math.log10(half))
     digits -= half < 2.0 * 10.0**digits  # two digits of 1.0 to 1.9
-    decimals = min(max(0, -digits), _DECIMALS)
-    return f"{mean:{sign}.{decimals}f}", f" ± {half:.{decimals}f}{star}"
+    size = math.floor(math.log10(abs(mean))) if mean else 0
+    decimals = max(0, min(-digits, _DECIMALS, _DIGITS - 1 - size))
+    width = f"{half:.{decimals}f}"
+    known = f" ± {width}" if float(width) else ""
+    return f"{mean:{sign}.{decimals}f}", f"{known}{star}"
 
 
 def queues_as_json(comparison: QueueComparison, table: xarray.Dataset) -> dict[str, Any]:
