@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +22,7 @@ from pi2_fluid.laws.tapes import QUEUE_FUNCTIONS, SENDER_FUNCTIONS, numbers_on_t
 from pi2_fluid.laws.trace import TraceError
 
 #: What laws need that have no defaults.
-NEEDED = {"cbr": {"rate": "3Mbit/s"}, "red": {"min": 5, "max": 15}}
+NEEDED = json.loads((Path(__file__).parents[1] / "data" / "needed_numbers.json").read_text())
 
 SENDERS_WITH_EQUATIONS = [
     cls(**NEEDED.get(kind, {})).on_link(1500.0)
@@ -48,6 +50,8 @@ def functions() -> list[Any]:
     rows = []
     for law in [*SENDERS_WITH_EQUATIONS, *QUEUES_WITH_EQUATIONS]:
         for name in SENDER_FUNCTIONS if isinstance(law, pf.Sender) else QUEUE_FUNCTIONS:
+            if name == "at_rest" and not law.overrides(name):
+                continue  # it is solved for
             try:
                 tape_of(law, name)
             except UnsupportedError as error:
@@ -282,6 +286,9 @@ def test_what_a_tape_depends_on():
 )
 @settings(max_examples=60, deadline=None)
 def test_slopes_of_any_line_against_differences(x: float, y: float, order: list[int]):
+    def small(u: Any) -> Any:  # lest numbers overflow
+        return ops.expm1(0.1 * ops.minimum(u, 9.0))
+
     steps = [
         lambda u, v: (u + v, u),
         lambda u, v: (ops.exp(-ops.sqrt(1.0 + u * u)), v),
@@ -289,8 +296,8 @@ def test_slopes_of_any_line_against_differences(x: float, y: float, order: list[
         lambda u, v: ((1.0 + u * u) ** 0.3, ops.log1p(v * v)),
         lambda u, v: (ops.where(u > v, u - v, u * 0.5), v),
         lambda u, v: (ops.minimum(u, v), ops.maximum(u, 2.0 * v)),
-        lambda u, v: (abs(u) + ops.cbrt(v + 9.0), 1.5 ** (0.1 * v)),
-        lambda u, v: (ops.expm1(0.1 * u), (2.0 + v * v) ** (0.2 * u) - ops.log(3.0 + u * u)),
+        lambda u, v: (abs(u) + ops.cbrt(v + 9.0), 1.5 ** (0.1 * ops.minimum(v, 40.0))),
+        lambda u, v: (small(u), (2.0 + v * v) ** (2.0 * small(u)) - ops.log(3.0 + u * u)),
     ]
 
     def line(u: Any, v: Any) -> Any:

@@ -296,9 +296,11 @@ def _describe(
 ) -> dict[str, str]:
     """Return rows that say who sends, through which queue, and at which load."""
     at, who = _point(found), names["sender"]
-    queue = [f"alpha {own['alpha']:g} Hz", f"beta {own['beta']:g} Hz"]
-    queue += [f"T {1e3 * own['update_interval']:.6g} ms", f"target {1e3 * own['target']:.6g} ms"]
-    queue += [f"{name} {own[name]}" for name in ("table", "k") if own[name] is not None]
+    has = [name for name in own if own[name] is not None]  # other queues have no alpha
+    queue = [f"{name} {own[name]:g} Hz" for name in ("alpha", "beta") if name in has]
+    times = {"update_interval": "T", "target": "target"}
+    queue += [f"{word} {1e3 * own[name]:.6g} ms" for name, word in times.items() if name in has]
+    queue += [f"{name} {own[name]}" for name in ("table", "k") if name in has]
     rtt, signalled = f"{1e3 * at['rtt']:.6g} ms", f"{100 * at['p']:.3g} % of the packets"
     if "rate" in place:
         flows = f"{place['flows']} {who} on {place['rate']}, path {place['path']}"
