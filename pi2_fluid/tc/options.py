@@ -105,7 +105,7 @@ def _switch(
 _LAW: Final = tuple(_number("pie", word) for word in ("target", "tupdate", "alpha", "beta"))
 _FLAGS: Final = (
     _switch("pie", "ecn"),
-    Switch(word="bytemode", key="bytemode", words=(None, "bytemode"), values=(None, True)),
+    _switch("pie", "bytemode"),
     _switch("pie", "dq_rate_estimator"),
 )
 

@@ -131,6 +131,7 @@ def _pie(law: Pie, link: Link) -> Told:
         attribute(4, _gain(law, "alpha")),
         attribute(5, _gain(law, "beta")),
         attribute(6, int(law.ecn)),
+        *([attribute(7, 1)] if law.bytemode else ()),  # as tc does
         attribute(8, int(law.rate_estimator)),
     )
     return Told("pie", nest(_OPTIONS, *options), _otherwise(law, first_update=0.5))

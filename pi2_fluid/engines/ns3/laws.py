@@ -166,6 +166,7 @@ def _pie(law: Pie, link: Link) -> Described:
         "boost250": law.boosts,
         "decay": law.idle_decay != _DECAY,
         "half_target": numbers["half_target"] != _LATER,
+        "bytemode": law.bytemode,
         "rate_estimator": law.rate_estimator and numbers["rate_weight"] != _WEIGHT,
     }
     return Described(

@@ -137,6 +137,8 @@ class Pie(PiFamily):
         too (section 5).
     drop_at : {"enqueue", "dequeue"}
         Where packets are judged.
+    bytemode : bool, default False
+        A packet is signalled with p times its part of a full one: small packets are spared.
 
     Raises
     ------
@@ -148,7 +150,7 @@ class Pie(PiFamily):
 
     Notes
     -----
-    The last six are for packets only: the fluid does not tell marks from drops.
+    The last seven are for packets only: the fluid does not tell marks from drops.
 
     The heuristics do not act at rest, so a loop does not depend on them.
 
@@ -177,6 +179,7 @@ class Pie(PiFamily):
         "ecn",
         "mark_limit",
         "drop_at",
+        "bytemode",
     )
 
     alpha: Parameter = again(PiFamily, "alpha", kernel=PIE_GAIN)
@@ -195,6 +198,7 @@ class Pie(PiFamily):
     ecn: bool = choice(False, (True, False), tc="ecn", kernel=SWITCH)
     mark_limit: Parameter = quantity(0.1, "number", high=1.0, closed=True)
     drop_at: str = choice("enqueue", ("enqueue", "dequeue"))
+    bytemode: bool = choice(False, (True, False), tc="bytemode", kernel=SWITCH)
 
     def initial(self) -> tuple[Number, ...]:
         """Return (u, delay before) of an idle queue, and the burst allowance if there is one."""
@@ -394,6 +398,7 @@ def pie_parameters(law: Pie) -> dict[str, Any]:
             "ecn": law.ecn,
             "mark_limit": law.mark_limit,
             "at_dequeue": law.drop_at == "dequeue",
+            "bytemode": law.bytemode,
         }
     )
 

@@ -260,7 +260,7 @@ void replay_pie_drop(const Parameters &parameters, std::int64_t mtu, const Line<
         pi2_pie_hold(pie, p.data()[i], delay.data()[i], burst.data()[i]);
         if (!std::isnan(before.data()[i]))
             pi2_pie_accumulate(pie, before.data()[i]);
-        drop.data()[i] = static_cast<std::uint64_t>(pi2_pie_judge(pie, backlog.data()[i], &draws));
+        drop.data()[i] = static_cast<std::uint64_t>(pi2_pie_judge(pie, backlog.data()[i], mtu, &draws));
         if (drop.data()[i])
             pi2_pie_dropped(pie);
         pi2_pie_look(pie, &view);

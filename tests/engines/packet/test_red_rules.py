@@ -3,7 +3,7 @@
 The rules are those of Floyd and Jacobson (1993), Floyd, Gummadi and Shenker (2001) and tc-red(8):
 below `min` nothing is signalled, between both some, evenly spaced, from `max` on everything. What
 is signalled is marked if it asks for it, and dropped otherwise, from `max` on always if `harddrop`
-says so. What finds no room is dropped.
+says so. What finds no room is dropped: in Linux's queue none in bytes, below which a fifo lies.
 """
 
 from __future__ import annotations
@@ -120,6 +120,13 @@ def by_the_rules(law: Red, events, numbers, buffer: int):
     kind = Integers if law.arithmetic == "fixed" else Average
     red = kind(law, iter(numbers.tolist()))
     waiting: list[int] = []
+    full = buffer * SIZE
+
+    def fits(size: int) -> bool:
+        if law.arithmetic == "fixed":
+            return sum(waiting) + size <= full
+        return len(waiting) < buffer
+
     fates, counts, idle_since = [], [], None
     for now, what, size, ecn in events.tolist():
         if what == TICK:
@@ -138,7 +145,7 @@ def by_the_rules(law: Red, events, numbers, buffer: int):
             marked, why = False, ""
             if signal and (not capable or (signal == "all" and law.harddrop)):
                 why = OVERLOAD if capable else AQM
-            elif len(waiting) >= buffer:
+            elif not fits(size):
                 why = FULL
             else:
                 marked = bool(signal)  # of a packet with CE, too, as Linux counts

@@ -241,3 +241,22 @@ def test_ect1_goes_through_l_and_is_marked_there() -> None:
 def test_what_is_wrong_is_said(make, error, said) -> None:
     with refused(error, said):
         make()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("bytemode", "ratio"), [(False, 1.0), (True, 0.2)])
+def test_pie_spares_small_packets_in_byte_mode(bytemode, ratio) -> None:
+    """p times their part of a full packet: packets at random meet the same p on average."""
+    aqm = pf.Pie(bytemode=bytemode, derandomize=False)
+    flows = [source(0.7 * CAPACITY, size, spacing="poisson") for size in (None, 300)]
+    runs = run(*flows, aqm=aqm, duration=60.0)
+    lost = (runs.drops.sum("time") / runs.arrivals.sum("time")).to_numpy()
+    assert_mean(lost[:, 1] / lost[:, 0], ratio)
+
+
+def test_the_kernels_red_has_room_for_bytes() -> None:
+    """Its limit is that of a fifo in bytes: two full packets are ten small ones."""
+    link = pf.Link("12Mbit/s", "2 packets")
+    aqm = pf.Red(min=100, max=300, arithmetic="fixed", weight=2**-9, gentle=False)
+    runs = run(source("480kbit/s", 300, burst=6000), aqm=aqm, seeds=1, duration=1.0, link=link)
+    assert int(runs.departures.sum()) == (1 + 10) * 10

@@ -16,6 +16,7 @@ typedef struct {
     /* what a packet meets first */
     uint64_t p;           /* in 1/(2^56 - 1), as of the last tick */
     int64_t floor;        /* bytes: a shorter queue is left alone */
+    int64_t mtu;          /* bytes of a full packet in byte mode, else 0 */
     int64_t half_target;  /* ticks, 0: no such rule */
     uint64_t twenty, mark_limit, least, most; /* p below which that rule holds; p up to which packets are marked;
                                                  sums of p below which none is signalled, from which on all are */
@@ -71,6 +72,7 @@ static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
     set_thresholds(q, x);
     set_estimator(q, x);
     q->floor = 2 * queue->mtu;
+    q->mtu = x->bytemode != 0.0 ? queue->mtu : 0;
     q->half_target = x->half_target != 0.0 ? q->params.target / 2 : 0;
     q->previous = x->half_target == 2.0;
     q->derandomize = x->derandomize != 0.0;
@@ -86,12 +88,20 @@ static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
 
 /* Signals */
 
-/* Whether to signal a packet, whatever that means for it; `backlog` is the queue without it. */
-static inline int judged(pie *q, int64_t backlog, pi2_draws *draws)
+/* p of a packet of so many bytes: in byte mode small ones are signalled in proportion, in the kernel's rounding. */
+static inline uint64_t probability_of(const pie *q, int64_t bytes)
 {
-    const uint64_t p = q->p;
+    if (!q->mtu || bytes > q->mtu)
+        return q->p;
+    return ((q->p >> q->widen) / (uint64_t)q->mtu * (uint64_t)bytes) << q->widen;
+}
+
+/* Whether to signal a packet, whatever that means for it; `backlog` is the queue without it. */
+static inline int judged(pie *q, int64_t backlog, int64_t bytes, pi2_draws *draws)
+{
+    const uint64_t p = probability_of(q, bytes);
     const int64_t delay = q->previous ? q->vars.before : q->delay;
-    if (q->burst > 0 || (delay < q->half_target && p < q->twenty) || backlog < q->floor)
+    if (q->burst > 0 || (delay < q->half_target && q->p < q->twenty) || backlog < q->floor)
         return 0;
     if (q->derandomize) {
         q->accumulated = p ? q->accumulated + p : 0;
@@ -125,7 +135,8 @@ static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t n
         q->accumulated = 0;
         return;
     }
-    if (!q->at_dequeue && judged(q, pi2_queue_bytes(queue), draws) && !signalled(q, queue, packet, now))
+    if (!q->at_dequeue && judged(q, pi2_queue_bytes(queue), packet->bytes, draws)
+        && !signalled(q, queue, packet, now))
         return;
     pi2_queue_push(queue, PI2_C, packet, now);
 }
@@ -158,7 +169,7 @@ static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t no
         pi2_queue_pop(queue, PI2_C, packet);
         if (q->at_dequeue) {
             draws->index++;
-            if (judged(q, pi2_queue_bytes(queue), draws) && !signalled(q, queue, packet, now))
+            if (judged(q, pi2_queue_bytes(queue), packet->bytes, draws) && !signalled(q, queue, packet, now))
                 continue;
         }
         leave(q, packet->bytes, pi2_queue_bytes(queue), ticks(q, now) - ticks(q, packet->enqueued), ticks(q, now));
@@ -259,9 +270,9 @@ void pi2_pie_sample(void *qdisc, int64_t delay, int64_t backlog)
     sample(q, ticks(q, delay), backlog);
 }
 
-int pi2_pie_judge(void *qdisc, int64_t backlog, pi2_draws *draws)
+int pi2_pie_judge(void *qdisc, int64_t backlog, int64_t bytes, pi2_draws *draws)
 {
-    return judged(qdisc, backlog, draws);
+    return judged(qdisc, backlog, bytes, draws);
 }
 
 void pi2_pie_dropped(void *qdisc)

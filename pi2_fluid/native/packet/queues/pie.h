@@ -26,7 +26,8 @@ extern "C" {
     F(rate_weight)     /* of its newest rate, in real numbers */ \
     F(ecn)             /* 1: marks packets that can be marked, while p is at most mark_limit */ \
     F(mark_limit) \
-    F(at_dequeue)      /* 1: packets are judged as they leave, not as they arrive */
+    F(at_dequeue)      /* 1: packets are judged as they leave, not as they arrive */ \
+    F(bytemode)        /* 1: small packets are signalled less, in proportion to their bytes */
 #define PI2_PIE_PACKET_FIELDS(F) PI2_PIE_FIELDS(F) PI2_PIE_PACKET_OWN(F)
 
 typedef struct {
@@ -46,8 +47,8 @@ void pi2_pie_accumulate(void *qdisc, double sum);
 /* What a tick does with a sample of `delay` ns while `backlog` bytes wait. */
 void pi2_pie_sample(void *qdisc, int64_t delay, int64_t backlog);
 
-/* Whether a packet that meets `backlog` bytes is to be dropped or marked. */
-int pi2_pie_judge(void *qdisc, int64_t backlog, pi2_draws *draws);
+/* Whether a packet of `bytes` that meets `backlog` bytes is to be dropped or marked. */
+int pi2_pie_judge(void *qdisc, int64_t backlog, int64_t bytes, pi2_draws *draws);
 /* A packet was dropped: the sum begins anew. */
 void pi2_pie_dropped(void *qdisc);
 

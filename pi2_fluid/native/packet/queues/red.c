@@ -168,6 +168,15 @@ int pi2_red_judge(void *qdisc, int64_t backlog, int64_t now, pi2_draws *draws)
 
 /* Packets */
 
+/* The kernel's limit is bytes, those of so many full packets. 0 and a packet lost at the tail if it does not fit. */
+static int holds(pi2_queue *queue, const pi2_packet *packet, int64_t now)
+{
+    if (queue->band[PI2_C].bytes + packet->bytes <= queue->limit * queue->mtu)
+        return 1;
+    pi2_queue_drop(queue, packet, now, PI2_DROP_FULL);
+    return 0;
+}
+
 static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
 {
     const red *r = qdisc;
@@ -177,7 +186,7 @@ static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t n
         pi2_queue_drop(queue, packet, now, capable ? PI2_DROP_OVERLOAD : PI2_DROP_AQM);
         return;
     }
-    if (!pi2_queue_has_room(queue, packet, now))
+    if (!(r->params.fixed ? holds(queue, packet, now) : pi2_queue_has_room(queue, packet, now)))
         return;
     if (verdict != PI2_RED_PASS)
         pi2_queue_mark(queue, packet, PI2_MARK_AQM);

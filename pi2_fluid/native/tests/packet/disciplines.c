@@ -118,6 +118,7 @@ static void put_pie(pi2_choices *c, pi2_test_link *t)
     put(t, "ecn", bit(c));
     put(t, "mark_limit", from(c, 3, limits));
     put(t, "at_dequeue", bit(c));
+    put(t, "bytemode", bit(c));
 }
 
 static void make_pie(pi2_choices *c, pi2_test_link *t)
