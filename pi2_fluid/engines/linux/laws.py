@@ -161,6 +161,7 @@ def _fq_pie(law: FqPie, link: Link) -> Told:
         attribute(7, int(numbers["quantum"])),
         attribute(9, limit),
         attribute(10, int(law.ecn)),
+        *([attribute(11, 1)] if law.bytemode else ()),
         attribute(12, int(law.rate_estimator)),
     )
     return Told("fq_pie", nest(_OPTIONS, *options), _otherwise(law, first_update=0.5))

@@ -24,7 +24,7 @@ class FqPie(FlowQueueing):
     ----------
     alpha, beta, target, update_interval, arithmetic, quirks, first_update
         As in `Pie`, of each queue.
-    rate_estimator, ecn
+    rate_estimator, ecn, bytemode
         As in `Pie`.
     mark_limit : float, default 0.1
         Packets that can be marked are marked while p of their queue is at most that; tc's
@@ -66,6 +66,7 @@ class FqPie(FlowQueueing):
     discipline: ClassVar = "fq_pie"
     packets_only: ClassVar = (
         *("arithmetic", "quirks", "first_update", "rate_estimator", "ecn", "mark_limit"),
+        "bytemode",
         *("flows", "quantum"),
     )
 
@@ -79,6 +80,7 @@ class FqPie(FlowQueueing):
     rate_estimator: bool = again(Pie, "rate_estimator")
     ecn: bool = again(Pie, "ecn")
     mark_limit: Parameter = again(Pie, "mark_limit")
+    bytemode: bool = again(Pie, "bytemode")
 
     @property
     def inner(self) -> Pie:
