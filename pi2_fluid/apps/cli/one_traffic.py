@@ -12,7 +12,6 @@ from pi2_fluid.apps.cli.scenarios import load_scenario
 from pi2_fluid.apps.cli.wording import in_words_of_shell
 from pi2_fluid.errors import QuantityError, show_value, suggest
 from pi2_fluid.laws.registry import AQMS, PRESETS, make_aqm, sender_class
-from pi2_fluid.units import rate_in_words, validate_quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
@@ -180,6 +179,7 @@ def _without_file(described: Mapping[str, str], queues: Mapping[str, Aqm]) -> tu
     from pi2_fluid.network.flows import Flows
     from pi2_fluid.network.link import Link
     from pi2_fluid.network.scenario import Scenario
+    from pi2_fluid.units import rate_in_words, validate_quantity
 
     needed = [name for name in ("count", "capacity", "base_rtt") if name not in described]
     if needed:
