@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from types import TracebackType
@@ -21,19 +22,25 @@ def tell(line: str) -> None:
 class Line:
     """What is being done, on stderr.
 
-    A terminal sees one line that changes and disappears; a file or pipe gets one line.
+    A terminal sees one line that changes and disappears; a file or pipe gets one line, or one every
+    so many seconds.
     """
 
     def __init__(self) -> None:
         self.shown = False
+        self._told = 0.0
 
-    def show(self, now: str, once: str) -> None:
-        """Show what is done `now`; where lines stay, say `once` what the whole is."""
+    def show(self, now: str, once: str, every: float = math.inf) -> None:
+        """Show what is done `now`; where lines stay, say `once` what the whole is.
+
+        There `now` follows `every` so many seconds.
+        """
         if sys.stderr.isatty():
             sys.stderr.write(f"\r{now} ...\x1b[K")
             sys.stderr.flush()
-        elif not self.shown:
-            tell(once)
+        elif not self.shown or time.monotonic() - self._told >= every:
+            tell(now if self.shown else once)
+            self._told = time.monotonic()
         self.shown = True
 
     def __enter__(self) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -88,12 +89,16 @@ def test_info_where_there_is_none(capsys, tmp_path) -> None:
     assert answered(capsys, ["linux", "info", "--json"]) == {"kernels": []}
 
 
-def test_build_hands_its_options_on_and_says_how_far_it_is(capsys, folder, building) -> None:
+def test_build_hands_its_options_on_and_says_how_far_it_is(
+    capsys, folder, building, monkeypatch
+) -> None:
     def work(told):
         told("reading http://x", 0, 0, "")
         told("fetching", 1, 164, "MB")
         told("fetching", 164, 164, "MB")
-        told("compiling", 1, 0, "files")
+        for minutes in (0, 0.9, 1.1, 1.2, 9):
+            monkeypatch.setattr(time, "monotonic", lambda at=60.0 * minutes: 1e6 + at)
+            told("compiling", 100 * minutes + 1, 0, "files")
         return find_kernel()
 
     asked = building(work)
@@ -102,7 +107,9 @@ def test_build_hands_its_options_on_and_says_how_far_it_is(capsys, folder, build
     out, err = capsys.readouterr()
     assert json.loads(out)["release"] == "7.2.13"
     assert err == (
-        "reading http://x ...\nfetching 164 MB ...\ncompiling, which takes minutes ...\n"
+        "reading http://x ...\nfetching 164 MB ...\n"
+        "compiling, seven minutes of one core or so ...\n"
+        "compiling, 111 files in 66 s ...\ncompiling, 901 files in 540 s ...\n"
     )
     more = {"mirror": "http://x", "jobs": 3, "keep_source": True, "unchecked": False}
     assert asked == [("7.2", None, more)]

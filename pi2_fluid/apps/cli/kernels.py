@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "build", "info"]
 
 _EVERY: Final = 0.1  # s between two lines
+_STAYING: Final = 60.0  # s between two that stay
 
 
 class _Shown:
     """What a build does, a line for each of its parts."""
 
     def __init__(self) -> None:
-        self.line, self.part, self.at = Line(), "", 0.0
+        self.line, self.part, self.at, self.begun = Line(), "", 0.0, 0.0
 
     def end(self) -> None:
         """Take the line away."""
@@ -35,14 +36,15 @@ class _Shown:
         now = time.monotonic()
         if part != self.part:
             self.end()
-            self.line, self.part = Line(), part
+            self.line, self.part, self.begun = Line(), part, now
         elif now - self.at < _EVERY:
             return
         self.at = now
         if total:
             self.line.show(f"{part} {done:.0f} of {total:.0f} {unit}", f"{part} {total:.0f} {unit}")
         elif done:
-            self.line.show(f"{part}, {done:.0f} {unit} so far", f"{part}, which takes minutes")
+            now_done = f"{part}, {done:.0f} {unit} in {now - self.begun:.0f} s"
+            self.line.show(now_done, f"{part}, seven minutes of one core or so", _STAYING)
         else:
             self.line.show(part, part)
 
