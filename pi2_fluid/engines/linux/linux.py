@@ -204,8 +204,10 @@ class Linux(Engine):
         task = self._prepare(scenario, queue)
         kind = (queue or qdisc_of(scenario.aqm, task.scenario.link)).kind
 
+        times = {seed: flow_times(task.scenario, seed) for seed in task.plans}
+
         def count(seed: int, log: Log) -> dict[str, Any]:
-            return count_log(log, task.scenario, kind, flow_times(task.scenario, seed), task.bin)
+            return count_log(log, task.scenario, kind, times[seed], task.bin)
 
         alone = self.host and self.threads is None
         workers = 1 if alone else thread_count(self.threads, len(task.plans))

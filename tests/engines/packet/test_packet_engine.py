@@ -382,15 +382,14 @@ def test_flows_that_come_later_are_new_ones() -> None:
     assert active[:, 0].tolist() == [0.0, 4.0, 4.0, 6.0]
     assert active[:, 1].tolist() == [3.0, 3.0, 1.0, 0.0]
     # The kernel keeps the lives that Python wrote down, seen in the blocks of 0.1 s in which
-    # segments arrived: none before the start, and the first within a timeout of 1 s (the buffer is
-    # full at 5 s: one first flight is lost); the last within what the buffer holds after the stop.
+    # segments arrived: none before the start, and the first as soon as it may; the last within what
+    # the buffer holds after the stop.
     sent = runs["flow_segments"].isel(seed=0).to_numpy() > 0
     first = runs["block_start"].to_numpy()[sent.argmax(axis=0)]
     last = runs["block"].to_numpy()[len(sent) - 1 - sent[::-1].argmax(axis=0)]
     late = first - lives.start / 1e9
     assert late.min() > -1e-9
-    assert late.max() < 1.5
-    assert np.count_nonzero(late > 0.2) == 1
+    assert late.max() < 0.2
     np.testing.assert_allclose(last, lives.stop / 1e9, atol=0.3)
 
 

@@ -52,8 +52,8 @@ PUBLISHED = {
     "RECEIVE_BUFFER": (131_072, "Documentation/networking/ip-sysctl.rst: tcp_rmem, default"),
     "SEND_BUFFER": (1_048_576, "engines/linux/plan.py: tcp_wmem of guests"),
     "SEGMENT_MEMORY": (
-        824,
-        "the first write of a guest fills its socket with 462 segments of 1448 bytes",
+        838,
+        "the first write of a guest fills its socket with 462 segments of 1434 bytes",
     ),
     "DUPTHRESH": (3, "RFC 5681, section 3.2; RFC 8985, section 6.2: DupThresh"),
     "RACK_PARTS": (4, "RFC 8985, section 6.2: RACK.reo_wnd = RACK.min_RTT/4"),
