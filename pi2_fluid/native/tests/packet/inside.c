@@ -95,7 +95,8 @@ static int sound_hop(const pi2_run *run, const pi2_hop *hop)
         return wrong(run, 0, "packets of all", pi2_queue_packets(&hop->queue), packets);
     if (all != pi2_queue_bytes(&hop->queue))
         return wrong(run, 0, "backlog of all", pi2_queue_bytes(&hop->queue), all);
-    if (pi2_queue_packets(&hop->queue) > hop->queue.limit)
+    /* the kernel's RED has room for the bytes of so many full packets */
+    if (hop->qdisc == &pi2_qdisc_red ? all > hop->queue.limit * hop->queue.mtu : packets > hop->queue.limit)
         return wrong(run, 0, "limit", hop->queue.limit, pi2_queue_packets(&hop->queue));
     if (pi2_queue_packets(&hop->queue) && hop->due == PI2_NEVER)
         return wrong(run, 0, "link idle", 0, pi2_queue_packets(&hop->queue));
