@@ -66,12 +66,16 @@ def by_jax(tape: Tape) -> Callable[..., tuple[Any, ...]]:
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         slopes = by_jax(tape.slopes(names))(*primals)
         moves = [
-            sum(slopes[place * size + which] * tangent for place, tangent in enumerate(tangents))
+            sum(
+                slopes[place * size + which] * tangent
+                for place, tangent in enumerate(tangents)
+                if tape.depends(which, [names[place]])  # else of another shape than the result
+            )
             for which in range(size)
         ]
         results = evaluate(*primals)
         shaped = [
-            jax.numpy.broadcast_to(move, value.shape)
+            jax.numpy.broadcast_to(jax.numpy.asarray(move, float), value.shape)
             for move, value in zip(moves, results, strict=True)
         ]
         return results, tuple(shaped)

@@ -10,6 +10,7 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.laws.tapes import tape_of
+from pi2_fluid.records.record import map_leaves
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -132,3 +133,45 @@ def test_sweeps_go_over_its_numbers():
     result = pf.sweep(scenario(Toy(), pf.Pi2(), "2s"), over, engine=pf.Fluid())
     one = pf.sweep(scenario(replace(Toy(), more=1.0), pf.Pi2(), "2s"), {"aqm.target": [0.02]})
     assert float(result.delay_mean[0]) == pytest.approx(float(one.delay_mean[0]), rel=1e-12)
+
+
+def test_batches_go_over_its_numbers():
+    made, over = scenario(Toy(), pf.Pi2()), {"flows.0.sender.more": [1.0, 2.0]}
+    runs = pf.fluid.batch(made, over, engine="c")
+    (one,) = pf.fluid.batch(made, {"aqm.target": [0.02]}, engine="c").queue_delay_mean
+    assert float(runs.queue_delay_mean[1]) == pytest.approx(float(one), rel=1e-12)
+    assert float(runs.queue_delay_mean[0]) < float(one)
+
+
+@pytest.mark.slow
+def test_lanes_are_differentiable(jax):
+    """Forwards, through ticks, jumps that move with the number, and branches.
+
+    Against differences of order 4 of the same steps, and against trajectories of exact events.
+    """
+    from pi2_fluid.engines.fluid.lanes import jitted
+    from pi2_fluid.engines.fluid.lanes.device import this_device
+    from pi2_fluid.engines.fluid.lanes.timetable import tabulate
+    from pi2_fluid.engines.fluid.lanes.variation import vary
+
+    path, at = "flows.0.sender.more", np.array([2.0])
+    flows = pf.Flows(Toy(), 10, "100ms", initial_window=1, slow_start=False)
+    made = pf.Scenario("8s", pf.Link("10Mbit/s"), pf.Pi2(), flows)
+    table = tabulate(vary(made, {path: at}), continuous=False, step=0.008, after=0.0, sample=None)
+
+    def mean(more):
+        sender = map_leaves(lambda leaf, place: more if place == ".more" else leaf, Toy())
+        varied = table._replace(senders=(sender,))
+        shape = jitted._shape_of(varied, 256, this_device())
+        found = jitted._run(shape, 0, jitted._given(varied), jitted._plan(varied, shape.nodes))
+        return found["delay"][0] / (2.0 * float(table.last[0]))
+
+    with jax.enable_x64(True):
+        x = jax.numpy.asarray(at)
+        _, slope = jax.jvp(mean, (x,), (jax.numpy.ones(1),))
+        e = 1e-4 * x
+        near, far = (mean(x + n * e) - mean(x - n * e) for n in (1, 2))
+        quotient = (8.0 * near - far) / (12.0 * e[0])
+    assert float(slope) == pytest.approx(float(quotient), rel=1e-6)
+    known = pf.fluid.gradient(made, lambda run: float(run.queue_delay.mean()), path, sample="1ms")
+    assert float(slope) == pytest.approx(known[path], rel=3e-3)

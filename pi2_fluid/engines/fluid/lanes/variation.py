@@ -142,14 +142,15 @@ def _put(record: Any, path: Sequence[str], key: str, value: Any) -> tuple[Any, A
     if isinstance(now, Record) and rest:
         inner, axis = _put(now, rest, key, value)
         return _with(record, name, inner), axis
-    if "quantity" not in metadata or rest:
+    plain = {"dimension": "number"} if isinstance(now, float) else None  # of a law of one's own
+    rule = metadata.get("quantity", plain)
+    if rule is None or rest:
         raise ScenarioError(
             f"over[{key!r}] is no number of the scenario: vary numbers only, and make one batch for"
             " each of the others."
         )
-    numbers, units = _read(value, key, metadata["quantity"]["dimension"])
+    numbers, units = _read(value, key, rule["dimension"])
     if isinstance(record, Scenario):
-        rule = metadata["quantity"]
         numbers = validate_quantity(numbers, name=f"Scenario {name}", **rule)
         return _with(record, name, numbers), Axis(numbers, units)
     made = _remake(record, name, numbers)
