@@ -270,7 +270,7 @@ int64_t pi2_run_time(const pi2_run *run)
 static void count_queued(const pi2_run *run, const pi2_hop *hop)
 {
     const pi2_band *b;
-    const int together = hop->together.most > 1;
+    const int together = hop->kind == PI2_LINK_TOGETHER;
     const pi2_packet *served = together ? hop->together.packets : &hop->in_service;
     for (uint32_t i = 0; hop->busy && i < (together ? hop->together.count : 1); i++)
         run->leg_totals[(size_t)served[i].leg * PI2_LEG_TOTALS + PI2_TOTAL_QUEUED]++;

@@ -58,7 +58,7 @@ int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, uint32_t numb
         hop->at_enqueue.key[which] = key_of(hop, scenario, PI2_STREAM_ENQUEUE + which);
         hop->at_dequeue.key[which] = key_of(hop, scenario, PI2_STREAM_DEQUEUE + which);
     }
-    hop->kind = s->kind;
+    hop->kind = s->aggregate > 1 ? PI2_LINK_TOGETHER : s->kind;
     hop->together.most = s->aggregate;
     hop->together.longest = s->aggregate_time;
     set_up_losses(hop, scenario, s);

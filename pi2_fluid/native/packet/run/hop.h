@@ -31,6 +31,8 @@ typedef struct {
     uint64_t key, index;
 } pi2_losses;
 
+enum { PI2_LINK_TOGETHER = PI2_LINK_HTB + 1 };
+
 typedef struct {
     uint32_t number;
     /* the queue */
@@ -43,16 +45,12 @@ typedef struct {
     size_t push_count, push; /* how many, and which is next */
 
     /* the link */
-    int kind;               /* PI2_LINK_WIRE or PI2_LINK_HTB */
+    int kind;               /* PI2_LINK_WIRE, PI2_LINK_HTB or, a wire that sends several as one, PI2_LINK_TOGETHER */
     int loses;              /* some packets */
     int busy;               /* wire: a packet is in service */
     pi2_packet in_service;
-    pi2_aggregate together; /* in its place, if `most` is above 1 */
-    pi2_losses losses;
     int64_t due;            /* ns: when it acts next by itself */
     int64_t free_from;      /* htb: ns from which it may send */
-    int64_t out_from;       /* ns from which it serves nothing; PI2_NEVER: it serves */
-    int64_t due_before;     /* ns: when it would have acted next, were it not for that */
     int64_t slot;           /* ns of a full packet */
     uint64_t htb_factor;    /* ns of a byte, times 2^htb_shift */
     unsigned htb_shift;
@@ -60,6 +58,12 @@ typedef struct {
     /* statistics of this bin */
     int64_t backlog_since;  /* ns up to which the areas are integrated */
     double area[2], square[2]; /* of each band: bytes ns, bytes^2 ns */
+
+    /* what few links do, behind what all need */
+    pi2_aggregate together; /* in service, if it sends several as one */
+    pi2_losses losses;
+    int64_t out_from;       /* ns from which it serves nothing; PI2_NEVER: it serves */
+    int64_t due_before;     /* ns: when it would have acted next, were it not for that */
 } pi2_hop;
 
 /* Of a hop that is all 0. `counts`: PI2_CAUSES of each leg. Returns 0 if there is no memory, or the discipline refuses

@@ -108,7 +108,7 @@ static PI2_APART void lose(pi2_run *run, const pi2_packet *packet, int64_t now)
 
 /* The packet has left the link. To the next one it goes through a pipe even if there is no way between the two: a
  * chain of links would call one another to any depth. */
-static void leave(pi2_run *run, pi2_hop *hop, const pi2_packet *packet, int64_t now)
+static inline void leave(pi2_run *run, pi2_hop *hop, const pi2_packet *packet, int64_t now)
 {
     pi2_leg *leg = run->legs + packet->leg;
     leg->bits += 8 * packet->bytes;
@@ -200,7 +200,7 @@ static pi2_packet *next_together(pi2_run *run, pi2_aggregate *a)
     return a->packets + a->count;
 }
 
-static void serve_together(pi2_run *run, pi2_hop *hop, int64_t now)
+static PI2_APART void serve_together(pi2_run *run, pi2_hop *hop, int64_t now)
 {
     pi2_aggregate *a = &hop->together;
     int64_t time = 0;
@@ -214,15 +214,21 @@ static void serve_together(pi2_run *run, pi2_hop *hop, int64_t now)
     set_due(run, hop, hop->busy ? now + time : PI2_NEVER);
 }
 
+static PI2_APART void leave_together(pi2_run *run, pi2_hop *hop, int64_t now)
+{
+    for (uint32_t i = 0; i < hop->together.count; i++)
+        leave(run, hop, hop->together.packets + i, now);
+}
+
 /* Whatever may go now goes, or is taken into service. */
 static void serve(pi2_run *run, pi2_hop *hop, int64_t now)
 {
-    if (hop->kind == PI2_LINK_HTB)
-        serve_htb(run, hop, now);
-    else if (hop->together.most > 1)
-        serve_together(run, hop, now);
-    else
+    if (hop->kind == PI2_LINK_WIRE)
         serve_wire(run, hop, now);
+    else if (hop->kind == PI2_LINK_HTB)
+        serve_htb(run, hop, now);
+    else
+        serve_together(run, hop, now);
 }
 
 void pi2_link_enter(pi2_run *run, pi2_hop *hop, pi2_packet *packet, int64_t now)
@@ -258,11 +264,10 @@ void pi2_link_arrive(pi2_run *run, pi2_packet *packet, int64_t now)
 
 void pi2_link_act(pi2_run *run, pi2_hop *hop, int64_t now)
 {
-    if (hop->together.most > 1)
-        for (uint32_t i = 0; i < hop->together.count; i++)
-            leave(run, hop, hop->together.packets + i, now);
-    else if (hop->kind == PI2_LINK_WIRE)
+    if (hop->kind == PI2_LINK_WIRE)
         leave(run, hop, &hop->in_service, now);
+    else if (hop->kind == PI2_LINK_TOGETHER)
+        leave_together(run, hop, now);
     serve(run, hop, now);
 }
 

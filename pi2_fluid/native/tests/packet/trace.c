@@ -213,7 +213,7 @@ static void begin(replay *r, const pi2_test_scenario *s)
         r->ways[i] = empty;
     for (uint32_t i = 0; i < run->hop_count; i++) {
         r->queues[i] = (queue){.band = {empty, empty}, .free_from = INT64_MIN / 2,
-                               .steady = run->hops[i].together.most <= 1};
+                               .steady = run->hops[i].kind != PI2_LINK_TOGETHER};
         if (run->hops[i].kind == PI2_LINK_HTB)
             r->queues[i].free_from = 0; /* it begins without a slot in store */
     }
