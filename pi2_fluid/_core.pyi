@@ -1,6 +1,6 @@
 # Written by tools/write_stub.py from the binding.
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, overload
+from typing import Annotated, Any
 
 import numpy
 from numpy.typing import NDArray
@@ -45,19 +45,27 @@ class Tape:
         parameters: Sequence[float],
         sides: Sequence[int] | None = None,
     ) -> list[float]: ...
+    def run_generated(
+        self,
+        inputs: Sequence[float],
+        parameters: Sequence[float],
+        sides: Sequence[int] | None = None,
+    ) -> list[float]: ...
+    def bound(self, parameters: Sequence[float]) -> dict[str, Any]: ...
 
 class SenderLaw:
-    @overload
-    def __init__(self, name: str, parameters: Mapping[str, float]) -> None: ...
-    @overload
     def __init__(
-        self, name: str, tapes: dict[str, Tape], numbers: Sequence[float], states: int
+        self,
+        name: str,
+        tapes: dict[str, Tape],
+        numbers: Sequence[float],
+        states: int,
+        plain: dict[str, float],
     ) -> None: ...
     @property
     def comparisons(self) -> int: ...
     @property
     def has_ack_clock(self) -> bool: ...
-    def initial(self, window: float) -> list[float]: ...
     def rate(
         self,
         x: Sequence[float],
@@ -74,14 +82,16 @@ class SenderLaw:
         self, x: Sequence[float], signal_delayed: float, rtt: float
     ) -> float: ...
     def leave_slow_start(self, x: Sequence[float]) -> list[float]: ...
-    def switches(self, x: Sequence[float], signal: float, rtt: float) -> list[float]: ...
 
 class AqmLaw:
-    @overload
-    def __init__(self, name: str, parameters: Mapping[str, float]) -> None: ...
-    @overload
     def __init__(
-        self, name: str, tapes: dict[str, Tape], numbers: Sequence[float], bands: int, flows: bool
+        self,
+        name: str,
+        tapes: dict[str, Tape],
+        numbers: Sequence[float],
+        bands: int,
+        flows: bool,
+        plain: dict[str, Any],
     ) -> None: ...
     @property
     def comparisons(self) -> int: ...
@@ -104,9 +114,6 @@ class AqmLaw:
     def signals(
         self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]]
     ) -> tuple[float, float]: ...
-    def switches(
-        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]]
-    ) -> list[float]: ...
     def serve(
         self, backlogged: tuple[bool, bool], arrivals: tuple[float, float], capacity: float
     ) -> tuple[float, float]: ...

@@ -250,7 +250,7 @@ def test_a_circle_is_seen(module: str, source: str) -> None:
 # classes, no subclass. Nor is what names a law compared with a word. Who wants to know something of
 # a law asks a member of Aqm or Sender, which a law of one's own answers, too.
 OF_LAWS = ("laws.", "papers.")
-NAMING = {"kernel", "discipline", "congestion"}
+NAMING = {"discipline", "congestion"}
 CLASSES_BY_KIND = {"aqm_class", "sender_class", "laws_of_tc"}
 
 
@@ -270,7 +270,7 @@ def parts_of(nodes: list[ast.expr | None]) -> set[ast.AST]:
 
 
 def names_a_law(node: ast.expr) -> bool:
-    """Return whether an expression is the name of a law, as `kind_of(law)` or `law.kernel` is."""
+    """Return whether it is the name of a law, as `kind_of(law)` or `law.discipline` is."""
     if isinstance(node, ast.Call):
         words = {part.value for part in node.args if isinstance(part, ast.Constant)}
         function = ast.unparse(node.func).rpartition(".")[2]
@@ -354,9 +354,9 @@ def test_no_room_above_asks_which_law_it_is() -> None:
         "isinstance(law, aqm_class('pie'))",
         "kind_of(law) == 'pie'",
         "kind_of(law) in {'pie', 'pi2'}",
-        "'pie' == law.kernel",
+        "'pie' == law.discipline",
         "self.law.discipline in ('pie',)",
-        "declares(law, 'kernel') == 'pie'",
+        "declares(law, 'congestion') == 'reno'",
     ],
 )
 def test_a_question_of_which_law_it_is_is_seen(question: str) -> None:
@@ -372,9 +372,9 @@ def test_to_make_a_law_is_no_question() -> None:
 from pi2_fluid.laws.aqms.pie import Pie
 usual: Pie = Pie()
 def make(law: Pie | None = None, *, other: "tuple[Pie, ...]" = ()) -> Pie:
-    return Pie.from_somewhere(alpha=1) if law is None else replace(law, kernel=Pie().kernel)
+    return Pie.from_somewhere(alpha=1) if law is None else replace(law, discipline=Pie().discipline)
 same = kind_of(law) == kind_of(other) or engine.kernel == "6.18" or kind == "pie"
-none = declares(law, "kernel") is None or law.discipline is None
+none = declares(law, "congestion") is None or law.discipline is None
 """
     assert asked_by_class(source, named_laws()) == []
 

@@ -127,8 +127,6 @@ class Aqm(Stated, Record, ABC):
     role: ClassVar[str] = "queue"
     #: Number of queues: 1, or 2 for a dual queue (Classic and L4S).
     bands: ClassVar[int] = 1
-    #: Name of the law in the compiled fluid, None if it has none there.
-    kernel: ClassVar[str | None] = None
     #: Name of the queue discipline that runs it packet by packet, None if there is none.
     discipline: ClassVar[str | None] = None
     #: What packets see of the controller's variable u: "linear", u; "square", u^2; "coupled", u^2
@@ -183,13 +181,6 @@ class Aqm(Stated, Record, ABC):
     def encode(self, u: Number) -> Signal:
         """Return the signal probabilities for the value `u` of the controller's variable."""
         raise NotImplementedError
-
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return what configures the law in the compiled fluid, by the names it has there.
-
-        Fields have their own names there; what is for packets alone is left out.
-        """
-        return numbers_of(self, without=self.packets_only)
 
     def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return what configures the queue discipline, by the names it has there.

@@ -44,5 +44,4 @@ class PacketsOnly(Aqm):
     at_rest_alone = _refuse
     decode = _refuse
     delays = _refuse
-    fluid_parameters = _refuse
     serve = _refuse

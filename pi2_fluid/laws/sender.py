@@ -92,8 +92,6 @@ class Sender(Stated, Record, ABC):
     signal: ClassVar[str | None] = None
     #: Names of the state variables; the first is the window in segments.
     states: ClassVar[tuple[str, ...]] = ("window",)
-    #: Name of the law in the compiled fluid, None if it has none there.
-    kernel: ClassVar[str | None] = None
     #: Shape of its plant in closed form, "reno", "scalable" or "cubic"; None if it has none.
     plant: ClassVar[str | None] = None
     #: What comes closest to it where a closed form is asked of it that it has not, as an advice.
@@ -204,13 +202,6 @@ class Sender(Stated, Record, ABC):
         signal comes is lost. `acked` then leaves out this growth.
         """
         return False
-
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return what configures the law in the compiled fluid, by the names it has there.
-
-        Fields have their own names there; what is for packets alone is left out.
-        """
-        return numbers_of(self, without=self.packets_only)
 
     def packet_parameters(self) -> dict[str, Any]:
         """Return what configures the congestion control, by the names it has there."""

@@ -459,7 +459,6 @@ class TestTrajectory:
 
     def test_the_compiled_engine_runs_windows_that_hear_nothing(self):
         class Deafened(pf.Reno):
-            kernel: ClassVar = "reno"
             signal: ClassVar = None
 
         scenario = pf.Scenario("1s", pf.Link("12Mbit/s"), pf.Pi2(), pf.Flows(Deafened(), 1, "50ms"))

@@ -141,7 +141,9 @@ QUEUE_LAWS = [
 # Kinds that are not varied here come with their defaults.
 _VARIED = {type(law) for law in QUEUE_LAWS}
 QUEUE_LAWS += [
-    cls() for cls in map(aqm_class, AQMS) if isinstance(cls.kernel, str) and cls not in _VARIED
+    cls()
+    for cls in map(aqm_class, AQMS)
+    if not cls.only_in and cls not in _VARIED and not issubclass(cls, PacketsOnly | pf.Imposed)
 ]
 
 

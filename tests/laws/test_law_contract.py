@@ -23,9 +23,11 @@ import pi2_fluid as pf
 from pi2_fluid import _core, qdisc
 from pi2_fluid.design.asked import read_queue
 from pi2_fluid.design.plants import plant_gain, plant_of, require_loop
+from pi2_fluid.engines.fluid.lanes import in_c
 from pi2_fluid.engines.packet.laws import congestion_of, discipline_of
 from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.laws.kernel.units import told_to_tc
+from pi2_fluid.laws.packets_only import PacketsOnly
 from pi2_fluid.laws.registry import AQMS, DESIGNED, SENDERS, aqm_class, kind_of, sender_class
 from pi2_fluid.laws.tapes import tape_of
 from pi2_fluid.records.record import declares
@@ -112,57 +114,28 @@ def test_it_takes_no_nan(place: str, kind: str) -> None:
 
 
 @every_law
-def test_the_compiled_fluid_takes_its_parameters(place: str, kind: str) -> None:
-    law = queue_of(kind) if place == "aqm" else sender_of(kind)
-    if type(law).kernel is None:
-        aqm, sender = (law, pf.Reno()) if place == "aqm" else (pf.Pi2(), law)
-        made = pf.Scenario(1, LINK, aqm, pf.Flows(sender, 1, "100ms"))
-        try:
-            tape_of(law, "initial")
-        except pf.UnsupportedError:  # it has no equations
-            with refused(pf.UnsupportedError, match=type(law).__name__):
-                pf.fluid.simulate(made, engine="c")
-        else:
-            assert pf.fluid.simulate(made, engine="c").attrs["compiled"]
-        return
-    make: Any = _core.AqmLaw if place == "aqm" else _core.SenderLaw
-    numbers = law.fluid_parameters()
-    compiled = make(law.kernel, numbers)
-    begin = law.initial() if place == "aqm" else law.initial(10.0)
-    found = compiled.initial() if place == "aqm" else compiled.initial(10.0)
-    np.testing.assert_allclose(found, np.atleast_1d(begin), rtol=1e-12)
-    for wrong in ({**numbers, "nonsense": 1.0}, dict(list(numbers.items())[1:])):
-        if wrong != numbers:
-            with refused(ValueError, match=r"knows no 'nonsense'|lacks '"):
-                make(law.kernel, wrong)
-
-
-#: What lanes make of the numbers of the laws that have code of their own there: they take them, or
-#: run the law by its tape unless it is the one that the code is made for (increase, burst).
-PI_IN_LANES = {"alpha", "beta", "target", "update_interval", "limit"}
-IN_LANES = {
-    "pi": PI_IN_LANES,
-    "pie": PI_IN_LANES | {"table", "cap", "boost", "decay", "burst"},
-    "pi2": PI_IN_LANES,
-    "coupled": PI_IN_LANES | {"k"},
-    "reno": {"decrease", "increase"},
-    "scalable": {"per_mark"},
-    "cbr": {"rate"},
-}
-
-
-@every_law
-def test_compiled_lanes_know_all_its_parameters(place: str, kind: str) -> None:
+def test_the_compiled_fluid_runs_it(place: str, kind: str) -> None:
     law = queue_of(kind) if place == "aqm" else sender_of(kind)
     aqm, sender = (law, pf.Reno()) if place == "aqm" else (pf.Pi2(), law)
-    case = pf.Scenario("0.1s", LINK, aqm, pf.Flows(sender, 1, "100ms", slow_start=False))
-    try:
-        pf.fluid.batch(case, {}, engine="c")
-    except pf.UnsupportedError:
-        assert type(law).kernel not in IN_LANES
+    case = pf.Scenario(1, LINK, aqm, pf.Flows(sender, 1, "100ms"))
+    if isinstance(law, PacketsOnly) or type(law).only_in:
+        with refused(pf.UnsupportedError, match=type(law).__name__):
+            pf.fluid.simulate(case, engine="c")
     else:
-        numbers = set(law.fluid_parameters())
-        assert numbers == IN_LANES.get(law.kernel, numbers)
+        assert np.isfinite(pf.fluid.simulate(case, engine="c").queue_delay).all()
+
+
+#: What lanes that have code of their own for a queue are told of it.
+IN_LANES = {"alpha", "beta", "target", "update_interval", "k"}
+
+
+@every_queue
+def test_compiled_lanes_know_all_that_it_reads(kind: str) -> None:
+    law = queue_of(kind)
+    if law.bands == 2 or not in_c._has_own_queue(law):
+        return
+    reads = {name for what in ("update", "drift and signals") for name in tape_of(law, what).reads}
+    assert {name.removeprefix("law.") for name in reads if name.startswith("law.")} <= IN_LANES
 
 
 @every_queue

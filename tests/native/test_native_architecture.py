@@ -14,13 +14,12 @@ NATIVE = Path(__file__).resolve().parents[2] / "pi2_fluid" / "native"
 FLOORS: list[set[str]] = [
     {""},
     {"laws", "margins"},
-    {"laws/aqms", "laws/senders"},
     {"fluid", "lanes", "packet"},
     {"binding", "tests"},
 ]
 # Likewise inside packet, each folder of it; "packet" itself is the simulator and its schedule.
 PACKET: list[set[str]] = [
-    {"packet/core"},
+    {"packet/core", "packet/controllers"},
     {"packet/queues", "packet/tcp"},
     {"packet/tcp/congestion", "packet/run"},
     {"packet/tcp/ends"},
@@ -143,7 +142,7 @@ def test_includes_and_calls_point_down() -> None:
     ("file", "name", "word"),
     [
         ("laws/aqm.h", "fluid/run.h", "up"),
-        ("laws/aqms/pi.c", "laws/senders/reno.h", "sideways"),
+        ("packet/core/timers.c", "packet/controllers/pie.h", "sideways"),
         ("fluid/run.h", "packet/run/run.h", "sideways"),
         ("packet/run/run.h", "binding/arrays.h", "up"),
         ("packet/core/timers.c", "packet/queues/qdisc.h", "up"),
@@ -163,7 +162,7 @@ def test_a_wrong_include_is_seen(file: str, name: str, word: str) -> None:
 @pytest.mark.parametrize(
     ("file", "function", "word"),
     [
-        ("laws/aqms/pi.c", "fluid_seek", "up"),
+        ("laws/traced.c", "fluid_seek", "up"),
         ("lanes/row.c", "fluid_seek", "sideways"),
         ("packet/queues/pie.h", "pi2_link_act", "up"),
     ],

@@ -12,9 +12,9 @@ from pi2_fluid.engines.fluid.state import Heard, Mode, View
 from pi2_fluid.engines.fluid.trace import Trace
 from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, SolverError
 from pi2_fluid.laws.aqm import Aqm, Signal
+from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
-from pi2_fluid.records.record import declares
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
@@ -63,8 +63,9 @@ def named_by_oracle(
     scenario : Scenario
         Whose laws they run.
     """
-    laws = (*(node.aqm for node in scenario.network.nodes), *(f.sender for f in scenario.flows))
-    if all(declares(law, "kernel") is not None for law in laws):
+    laws: list[Aqm | Sender] = [node.aqm for node in scenario.network.nodes]
+    laws += [flow.sender for flow in scenario.flows]
+    if all(kind_of(law) is not None for law in laws):
         return run_compiled()
     try:
         trace = run_compiled()

@@ -19,7 +19,6 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
-from pi2_fluid.records.record import declares
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
@@ -70,9 +69,10 @@ def obstacle(scenario: Scenario, update: str) -> str:
 def unknown_law(scenario: Scenario, *, continuous: bool = False) -> str:
     """Return the first law of a scenario that the kernel cannot run, and why; "" if it can."""
     queues = [node.aqm for node in scenario.network.nodes]
-    laws: list[Aqm | Sender] = [*queues, *(flow.sender for flow in scenario.flows)]
+    size = scenario.packet_size
+    laws: list[Aqm | Sender] = [*queues, *(f.sender.on_link(size) for f in scenario.flows)]
     for law in laws:
-        if declares(law, "kernel") is None and (why := obstacle_of(law, continuous=continuous)):
+        if why := obstacle_of(law, continuous=continuous):
             return why
     return ""
 

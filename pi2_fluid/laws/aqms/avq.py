@@ -95,7 +95,6 @@ class Avq(Aqm):
     0.0480, 1.0523
     """
 
-    kernel: ClassVar = "avq"
     discipline: ClassVar = "avq"
     rests_among_links: ClassVar = True
     acts_on: ClassVar = "arrivals"
@@ -181,14 +180,6 @@ class Avq(Aqm):
         """`utilization`."""
         return self.utilization
 
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return the law's numbers, the virtual queue's length as one."""
-        names = ("utilization", "alpha", "start")
-        return {name: getattr(self, name) for name in names} | {
-            "buffer": self.holds_at_most,
-            "overflow": self.marking == "overflow",
-        }
-
     def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return what configures the queue discipline, named as in native/packet/queues/avq.c.
 
@@ -207,7 +198,11 @@ class Avq(Aqm):
                 f" {show_value(self.buffer_fraction)} is held, has room for none, so that all would"
                 " be signalled: give a longer one."
             )
-        return self.fluid_parameters() | {"bytes": self.bytes, "ecn": self.ecn}
+        names = ("utilization", "alpha", "start", "bytes", "ecn")
+        return {name: getattr(self, name) for name in names} | {
+            "buffer": self.holds_at_most,
+            "overflow": self.marking == "overflow",
+        }
 
 
 def _lost_by_chance(log_load: Number, room: Number) -> Number:

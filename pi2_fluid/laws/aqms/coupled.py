@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from pi2_fluid.laws.aqm import Signal
-from pi2_fluid.laws.aqms.pi_family import PiFamily, controller_numbers
+from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.kernel.units import AT_ENQUEUE, COUPLING
 from pi2_fluid.ops import Number, minimum, sqrt, where
 from pi2_fluid.records.record import Parameter, again, choice, quantity
@@ -38,10 +38,6 @@ class CoupledFamily(PiFamily):
     alpha: Parameter = again(PiFamily, "alpha", 0.3125)
     beta: Parameter = again(PiFamily, "beta", 3.125)
     k: Parameter = quantity(2.0, "number", tc="coupling_factor", kernel=COUPLING)
-
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return the controller's numbers and k."""
-        return controller_numbers(self) | {"k": self.k}
 
     @property
     def coupling(self) -> Number:
@@ -103,7 +99,6 @@ class CoupledPi2(CoupledFamily):
     Classic packets 0.01, Scalable packets 0.20
     """
 
-    kernel: ClassVar = "coupled"
     discipline: ClassVar = "coupled"
     encoder: ClassVar = "coupled"
     packets_only: ClassVar = (*CoupledFamily.packets_only, "ecn", "drop_at")

@@ -14,6 +14,7 @@ from pi2_fluid.laws.aqm import Seen, Signal
 from pi2_fluid.laws.aqms.coupled import CoupledFamily, CoupledPi2
 from pi2_fluid.laws.aqms.pi_family import (
     PiFamily,
+    controller_numbers,
     controller_parameters,
     dualpi2_gains,
     first_update_of,
@@ -123,7 +124,6 @@ class DualPi2(CoupledFamily):
     1.0
     """
 
-    kernel: ClassVar = "dualpi2"
     discipline: ClassVar = "dualpi2"
     encoder: ClassVar = "coupled"
     bands: ClassVar[int] = 2
@@ -201,15 +201,6 @@ class DualPi2(CoupledFamily):
 
     # What configures it in the kernel
 
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return the coupled law's numbers, and those of L and of its share."""
-        return super().fluid_parameters() | {
-            "step": self.step,
-            "ramp": self.ramp or 0.0,
-            "c_protection": self.c_protection,
-            "classic_drives": self.variant == "rfc9332",
-        }
-
     def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return what configures the queue discipline, named as in native/packet/queues/dualpi2.c.
 
@@ -226,9 +217,14 @@ class DualPi2(CoupledFamily):
         fixed = self.arithmetic == "fixed"
         self._require_countable(link)
         return (
-            self.fluid_parameters()
+            controller_numbers(self)
             | (dualpi2_gains(self) if fixed else {})
             | {
+                "k": self.k,
+                "step": self.step,
+                "ramp": self.ramp or 0.0,
+                "c_protection": self.c_protection,
+                "classic_drives": self.variant == "rfc9332",
                 "drop_overload": self.drop_overload,
                 "at_enqueue": self.drop_at == "enqueue",
                 "min_step_packets": self.min_step_packets,

@@ -240,21 +240,12 @@ class Imposed(Aqm):
         """As the queue says."""
         return self.queue.marking_step
 
-    # What runs it in the kernel: the queue's own law, pushed
-
-    @property
-    def kernel(self) -> str | None:  # type: ignore[override]
-        """The queue's law in the compiled fluid."""
-        return self.queue.kernel
+    # What runs it in packets: the queue's own law, pushed
 
     @property
     def discipline(self) -> str | None:  # type: ignore[override]
         """The queue discipline."""
         return self.queue.discipline
-
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return the queue's numbers, with a controller that is the slow integral alone."""
-        return self.queue.fluid_parameters() | self._integral
 
     def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return the same of the queue discipline, in real numbers.

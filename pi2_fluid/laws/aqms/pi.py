@@ -61,7 +61,6 @@ class Pi(PiFamily):
     stable
     """
 
-    kernel: ClassVar = "pi"
     discipline: ClassVar = "pi"
     encoder: ClassVar = "linear"
     packets_only: ClassVar = (*PiFamily.packets_only, "ecn", "drop_at", "per_packet")

@@ -56,7 +56,6 @@ class Pi2(PiFamily):
     0.0100, 0.1000
     """
 
-    kernel: ClassVar = "pi2"
     discipline: ClassVar = "pi2"
     encoder: ClassVar = "square"
     packets_only: ClassVar = (*PiFamily.packets_only, "ecn", "drop_at")

@@ -181,10 +181,6 @@ class PiFamily(Aqm):
         """`limit`."""
         return self.limit
 
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return the controller's numbers, and the largest value of its variable."""
-        return controller_numbers(self)
-
     def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return the numbers of the disciplines "pi", "pi2" and "coupled"."""
         return controller_parameters(self)

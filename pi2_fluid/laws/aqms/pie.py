@@ -1,8 +1,8 @@
 """PIE: the PI controller with gains scaled by a table of its own output.
 
-Below the class: its numbers as the packet kernel takes them, named as in native/laws/aqms/pie.h and
-native/packet/queues/pie.c. What a variant leaves open, such as its burst allowance, is settled
-there.
+Below the class: its numbers as the packet kernel takes them, named as in native/packet/queues/pie.c
+and native/packet/controllers/pie.h. What a variant leaves open, such as its burst allowance, is
+settled there.
 """
 
 from __future__ import annotations
@@ -167,7 +167,6 @@ class Pie(PiFamily):
     -3.23 dB
     """
 
-    kernel: ClassVar = "pie"
     discipline: ClassVar = "pie"
     encoder: ClassVar = "linear"
     spares: ClassVar = True
@@ -320,11 +319,6 @@ class Pie(PiFamily):
         if self.decay is False:
             return 1.0
         return _DECAY.get(self.variant, 0.98 if self.decay else 1.0)
-
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return the controller's numbers, and what the heuristics are."""
-        burst = -1.0 if self.burst is None else self.burst
-        return controller_numbers(self) | heuristic_numbers(self) | {"burst": burst}
 
     def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return the numbers of the discipline "pie"."""

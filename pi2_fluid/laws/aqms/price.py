@@ -68,7 +68,6 @@ class Price(Aqm):
     0.369043, 0.150515 s
     """
 
-    kernel: ClassVar = "price"
     discipline: ClassVar = "price"
     rests_among_links: ClassVar = True
     acts_on: ClassVar = "arrivals"

@@ -13,7 +13,7 @@ from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.packet_limits import require_single, require_time, require_whole_packets
 from pi2_fluid.ops import Number, log1p, maximum, minimum, namespace, where
-from pi2_fluid.records.record import OptionalParameter, Parameter, choice, quantity
+from pi2_fluid.records.record import OptionalParameter, Parameter, choice, numbers_of, quantity
 from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
@@ -108,7 +108,6 @@ class Red(Aqm):
     0.05
     """
 
-    kernel: ClassVar = "red"
     discipline: ClassVar = "red"
     rests_among_links: ClassVar = True
     packets_only: ClassVar = ("ecn", "harddrop", "arithmetic", "idle_decay", "spacing")
@@ -145,21 +144,6 @@ class Red(Aqm):
         """Return (average, max_p) of an idle queue: an average of 0."""
         return (0.0, self.max_p)
 
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return the profile and its adaptation; an infinite `update_interval`: none.
-
-        Raises
-        ------
-        DomainError
-            If no average is taken.
-        """
-        self._require_average()
-        return self._numbers()
-
-    def _numbers(self) -> dict[str, Any]:
-        interval = math.inf if self.update_interval is None else self.update_interval
-        return super().fluid_parameters() | {"update_interval": interval}
-
     def _require_average(self) -> None:
         if _any(lambda weight: weight >= 1.0, self.weight):
             raise DomainError(
@@ -191,7 +175,9 @@ class Red(Aqm):
             _require_integers(self, link)
         if self.update_interval is not None:
             require_time("Red update_interval", self.update_interval)
-        return self._numbers() | {
+        interval = math.inf if self.update_interval is None else self.update_interval
+        return numbers_of(self, without=self.packets_only) | {
+            "update_interval": interval,
             "ecn": self.ecn,
             "harddrop": self.harddrop,
             "fixed": self.arithmetic == "fixed",

@@ -14,7 +14,7 @@ from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.exponential import highest_price, marked, price_of
 from pi2_fluid.laws.packet_limits import require_single, require_time, require_whole_packets
 from pi2_fluid.ops import Number, log1p, maximum, where
-from pi2_fluid.records.record import OptionalParameter, Parameter, choice, quantity
+from pi2_fluid.records.record import OptionalParameter, Parameter, choice, numbers_of, quantity
 from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
@@ -100,7 +100,6 @@ class Rem(Aqm):
     0.055556, 693.49
     """
 
-    kernel: ClassVar = "rem"
     discipline: ClassVar = "rem"
     rests_among_links: ClassVar = True
     acts_on: ClassVar = "both"
@@ -211,5 +210,5 @@ class Rem(Aqm):
                 f" packets of {float(size):g} bytes and those of the link are {full:.3g} times as"
                 " large: give more, or leave packet out."
             )
-        numbers = {"packet": size, "bytes": self.bytes, "ecn": self.ecn}
-        return self.fluid_parameters() | numbers | {"ns3": self.variant == "ns3"}
+        own = {"packet": size, "ns3": self.variant == "ns3"}
+        return numbers_of(self, without=("variant",)) | own

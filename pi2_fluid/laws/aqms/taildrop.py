@@ -27,7 +27,6 @@ class TailDrop(Aqm):
     0.0909
     """
 
-    kernel: ClassVar = "taildrop"
     discipline: ClassVar = "taildrop"
     overflows: ClassVar = True
     rests_among_links: ClassVar = True

@@ -71,7 +71,6 @@ class Cbr(Sender):
     500.0
     """
 
-    kernel: ClassVar = "cbr"
     signal: ClassVar = None
     packets_only: ClassVar = ("burst", "peak", "spacing")
     # In a contract where `rate` is dx/dt the field cannot have that name. Its key in text is what
@@ -159,10 +158,6 @@ class Cbr(Sender):
             If it has another packet size: a link's is what segments are counted in.
         """
         return with_packet_size(self, packet_size)
-
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return the rate in segments per second."""
-        return {"rate": self.sending_rate(0.0, 1.0)}
 
     def rate(
         self, x: Number, x_delayed: Number, signal_delayed: Number, rtt: Number, rtt_delayed: Number

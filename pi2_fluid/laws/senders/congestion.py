@@ -90,5 +90,4 @@ class Congestion(Sender):
     leave_slow_start = _refuse
     equilibrium = _refuse
     at_rest = _refuse
-    fluid_parameters = _refuse
     packet_parameters = _refuse

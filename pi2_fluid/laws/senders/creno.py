@@ -42,7 +42,6 @@ class CReno(Reno):
     18.26 segments
     """
 
-    kernel: ClassVar = "reno"
     congestion: ClassVar = "reno"
     plant: ClassVar = "reno"
 

@@ -91,7 +91,6 @@ class Cubic(Sender):
     183 segments
     """
 
-    kernel: ClassVar = "cubic"
     congestion: ClassVar = "cubic"
     plant: ClassVar = "cubic"
     signal: ClassVar = "classic"
@@ -107,10 +106,6 @@ class Cubic(Sender):
     def increase(self) -> float:
         """Segments per round trip by which the Reno-friendly estimate grows."""
         return _INCREASE[self.variant]
-
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return increase, c and decrease."""
-        return super().fluid_parameters() | {"increase": self.increase}
 
     def packet_parameters(self) -> dict[str, Any]:
         """Return the fields, whether it is that before Linux 4.0, and that it is Reno-friendly."""

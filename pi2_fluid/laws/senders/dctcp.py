@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number, exp, log, maximum, minimum, sqrt, where
-from pi2_fluid.records.record import Parameter, choice, numbers_of, quantity
+from pi2_fluid.records.record import Parameter, choice, quantity
 
 __all__ = ["Dctcp"]
 
@@ -106,7 +106,6 @@ class Dctcp(Sender):
     20.0 segments
     """
 
-    kernel: ClassVar = "dctcp"
     congestion: ClassVar = "dctcp"
     signal: ClassVar = "scalable"
     packets_only: ClassVar = ("variant",)
@@ -224,11 +223,6 @@ class Dctcp(Sender):
             slope = 0.5 * sum(s * (1.0 - s) for s in steps) / sum(steps) / spread
             marks -= log(sum(steps) * (grows - 1.0)) / (slope + grows / (grows - 1.0))
         return marks
-
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return the gain, and which law in which segments."""
-        renewal = {"renewal": float(self.pauses), "whole": float(self.counts)}
-        return numbers_of(self, without=self.packets_only) | renewal
 
     def packet_parameters(self) -> dict[str, Any]:
         """Return the gain, and whether it acts in Linux's integers, which have it as a shift.

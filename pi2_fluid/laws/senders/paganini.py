@@ -120,7 +120,6 @@ class Paganini(Sender):
     500 segments/s, p = 0.369043
     """
 
-    kernel: ClassVar = "paganini"
     congestion: ClassVar = "paganini"
     signal: ClassVar = "scalable"
     packets_only: ClassVar = ("window", "interval", "max_increment", "max_decrement", "scheme")
@@ -173,12 +172,6 @@ class Paganini(Sender):
             return self
         return dataclasses.replace(self, bottlenecks=prices)
 
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return what the compiled law is configured by: links instead of bottlenecks and so on."""
-        own = {name: getattr(self, name) for name in ("alpha", "beta", "k", "fairness", "phi")}
-        links = 1.0 if self.bottlenecks is None else self.bottlenecks
-        return own | {"links": links, "largest_rate": self.largest_rate if self.static else 0.0}
-
     def packet_parameters(self) -> dict[str, Any]:
         """Return the numbers of the law, of its register and its steps."""
         require_time("Paganini interval", self.interval)
@@ -187,8 +180,13 @@ class Paganini(Sender):
             f"Paganini window = {show_value(self.window)} is no whole number of segments, whose"
             f" marks are remembered: give one of 1, 2 ... {_MOST_MARKS}.",
         )
-        own = {name: getattr(self, name) for name in self.packets_only if name != "scheme"}
-        return self.fluid_parameters() | own | {"by_window": self.scheme == "window"}
+        law = ("alpha", "beta", "k", "fairness", "phi")
+        own = [name for name in self.packets_only if name != "scheme"]
+        return {name: getattr(self, name) for name in (*law, *own)} | {
+            "links": 1.0 if self.bottlenecks is None else self.bottlenecks,
+            "largest_rate": self.largest_rate if self.static else 0.0,
+            "by_window": self.scheme == "window",
+        }
 
     @property
     def timer(self) -> Number:

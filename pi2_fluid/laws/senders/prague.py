@@ -84,7 +84,6 @@ class Prague(Sender):
     14.4 segments
     """
 
-    kernel: ClassVar = "prague"
     congestion: ClassVar = "prague"
     signal: ClassVar = "scalable"
     packets_only: ClassVar = ("version", "pairs")

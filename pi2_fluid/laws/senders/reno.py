@@ -58,7 +58,6 @@ class Reno(Sender):
     -10.0
     """
 
-    kernel: ClassVar = "reno"
     congestion: ClassVar = "reno"
     plant: ClassVar = "reno"
     signal: ClassVar = "classic"
@@ -88,10 +87,6 @@ class Reno(Sender):
     def equilibrium(self, rtt: Number, rate: Number) -> Number:
         """Return the p at which the flow sends `rate` segments/s."""
         return self.increase / (self.decrease * (rate * rtt) ** 2)
-
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return increase and decrease."""
-        return numbers_of(self, without=("growth",)) | {"increase": self.increase}
 
     def packet_parameters(self) -> dict[str, Any]:
         """Return the decrease, and whether acknowledgements are counted instead of segments."""

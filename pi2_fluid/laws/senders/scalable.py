@@ -44,7 +44,6 @@ class Scalable(Sender):
     20.0 segments
     """
 
-    kernel: ClassVar = "scalable"
     congestion: ClassVar = "scalable"
     plant: ClassVar = "scalable"
     signal: ClassVar = "scalable"

@@ -70,7 +70,6 @@ class TimeoutReno(Sender):
     p = 0.297, 2.60 segments
     """
 
-    kernel: ClassVar = "timeoutreno"
     congestion: ClassVar = "reno"
     signal: ClassVar = "classic"
     states: ClassVar = ("window", "sending")
@@ -103,10 +102,6 @@ class TimeoutReno(Sender):
     def packet_parameters(self) -> dict[str, Any]:
         """Return the decrease: in packets, timeouts come of themselves."""
         return {"decrease": self.decrease, "per_ack": False}
-
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return the fields, and an increase of one segment per round trip."""
-        return super().fluid_parameters() | {"increase": 1.0}
 
     def sending_rate(self, x: _State, rtt: Number) -> Number:
         """Return a W/R, the mean of all flows."""

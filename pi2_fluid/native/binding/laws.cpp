@@ -1,4 +1,4 @@
-// Part of pi2_fluid._core: laws, by the names that they have in the kernel or by their tapes.
+// Part of pi2_fluid._core: laws by their tapes.
 #include "binding/laws.h"
 
 #include <algorithm>
@@ -63,6 +63,20 @@ Tape::Tape(int inputs, int parameters, Numbers given, const std::vector<std::arr
 
 Numbers Tape::run(const Numbers &in, const Numbers &parameters, const std::optional<std::vector<int>> &sides) const
 {
+    return run_as(tape, in, parameters, sides);
+}
+
+Numbers Tape::run_generated(const Numbers &in, const Numbers &parameters,
+                            const std::optional<std::vector<int>> &sides) const
+{
+    const Bound all(*this, parameters);
+    require(all.tape.generated, "no C was generated for the tape.");
+    return run_as(all.tape, in, parameters, sides);
+}
+
+Numbers Tape::run_as(const pi2_tape &as, const Numbers &in, const Numbers &parameters,
+                     const std::optional<std::vector<int>> &sides) const
+{
     Numbers out(outputs.size());
     require_count(in, tape.inputs, "the tape");
     require_count(parameters, tape.parameters, "the tape's law");
@@ -73,7 +87,7 @@ Numbers Tape::run(const Numbers &in, const Numbers &parameters, const std::optio
             held.push_back(side != 0);
         held.push_back(0);
     }
-    pi2_tape_run(&tape, in.data(), parameters.data(), sides ? held.data() : nullptr, out.data());
+    pi2_tape_run(&as, in.data(), parameters.data(), sides ? held.data() : nullptr, out.data());
     return out;
 }
 
@@ -86,18 +100,33 @@ Bound::Bound(const Tape &from, const Numbers &parameters)
     pi2_tape_bind(&from.tape, parameters.data(), &tape, constants.data(), rows.data(), outputs.data());
 }
 
-SenderLaw::SenderLaw(const std::string &name, const Parameters &given)
-    : law(named(pi2_find_sender(name.c_str()), name, "window law")), parameters(data)
+Described Tape::bound(const Numbers &parameters) const
 {
-    read_parameters(law, given, data);
+    const Bound all(*this, parameters);
+    const pi2_tape &to = all.tape;
+    nb::list lines;
+    for (int i = 0; i < to.rows; i++)
+        lines.append(nb::make_tuple(to.row[i].code, to.row[i].a, to.row[i].b, to.row[i].c));
+    nb::dict described;
+    described["constants"] = Numbers(to.constant, to.constant + to.constants);
+    described["rows"] = lines;
+    described["outputs"] = std::vector<int>(to.output, to.output + to.outputs);
+    described["form"] = pi2_tape_form(&to);
+    described["generated"] = to.generated != nullptr;
+    return described;
 }
 
-SenderLaw::SenderLaw(const std::string &name, const Tapes &tapes, const Numbers &numbers, int states)
+SenderLaw::SenderLaw(const std::string &name, const Tapes &tapes, const Numbers &numbers, int states,
+                     const Told<Dict<double>> &plain)
     : law(&traced.law), parameters(&traced), label(name)
 {
     require_room(states, PI2_SENDER_STATES, "states");
     traced.law.name = label.c_str();
     traced.law.states = states;
+    if (nb::len(nb::handle(plain))) {
+        const Entries e(plain, label, {"decrease", "per_mark"});
+        traced.law.plain = {1, e.as<double>("decrease"), e.as<double>("per_mark")};
+    }
     traced.rate = bind(tapes, "rate", numbers, bound);
     traced.differences = bind(tapes, "differences", numbers, bound);
     traced.acked = bind(tapes, "acked", numbers, bound);
@@ -114,13 +143,6 @@ SenderLaw::SenderLaw(const std::string &name, const Tapes &tapes, const Numbers 
         require_shape(traced.sending_rate_under, states + 2, 1, label + " sending_rate_under");
     require(traced.rate.sides <= PI2_TRACED_COMPARISONS, "a law compares too often.");
     pi2_make_traced_sender(&traced);
-}
-
-Numbers SenderLaw::initial(double window) const
-{
-    Numbers x(law->states);
-    law->initial(parameters, window, x.data());
-    return x;
 }
 
 Numbers SenderLaw::rate(Numbers x, Numbers x_delayed, double signal_delayed, double rtt, double rtt_delayed) const
@@ -162,30 +184,24 @@ Numbers SenderLaw::leave_slow_start(Numbers x) const
     return x;
 }
 
-Numbers SenderLaw::switches(Numbers x, double signal, double rtt) const
-{
-    Numbers values(law->switches);
-    x.resize(law->states);
-    if (law->switch_values)
-        law->switch_values(parameters, x.data(), signal, rtt, values.data());
-    return values;
-}
-
-AqmLaw::AqmLaw(const std::string &name, const Parameters &given)
-    : law(named(pi2_find_aqm(name.c_str()), name, "queue law")), parameters(data)
-{
-    read_parameters(law, given, data);
-    require_sound(!law->sound || law->sound(data), law->name);
-    states = law->initial(data, start);
-}
-
-AqmLaw::AqmLaw(const std::string &name, const Tapes &tapes, const Numbers &numbers, int bands, bool flows)
+AqmLaw::AqmLaw(const std::string &name, const Tapes &tapes, const Numbers &numbers, int bands, bool flows,
+               const Described &plain)
     : law(&traced.law), parameters(&traced), label(name)
 {
     require_room(bands, 2, "bands");
     traced.law.name = label.c_str();
     traced.law.bands = bands;
     traced.flows = flows;
+    if (nb::len(nb::handle(plain))) {
+        const Entries e(plain, label, {"encoder", "alpha", "beta", "target", "update_interval", "limit", "k"});
+        traced.law.plain = {place_of(e.as<std::string>("encoder"), {"", "square", "linear", "coupled"}, label + " encoder"),
+                            e.as<double>("alpha"),
+                            e.as<double>("beta"),
+                            e.as<double>("target"),
+                            e.as<double>("update_interval"),
+                            e.as<double>("limit"),
+                            e.as<double>("k")};
+    }
     traced.initial = bind(tapes, "initial", numbers, bound);
     traced.slopes = bind(tapes, "slopes", numbers, bound);
     traced.signals = bind(tapes, "signals", numbers, bound);
@@ -300,14 +316,6 @@ std::pair<double, double> AqmLaw::signals(const Numbers &state, const Seen &seen
     return {signal.classic, signal.scalable};
 }
 
-Numbers AqmLaw::switches(const Numbers &state, const Seen &seen) const
-{
-    Numbers values(std::max<int>(PI2_AQM_SWITCHES, law->comparisons));
-    const pi2_seen s = see(seen);
-    values.resize(law->switch_values ? law->switch_values(parameters, full(state).data(), &s, values.data()) : 0);
-    return values;
-}
-
 std::pair<double, double> AqmLaw::serve(std::pair<bool, bool> backlogged, std::pair<double, double> arrivals,
                                 double capacity) const
 {
@@ -340,37 +348,46 @@ ValueError
              nb::arg("inputs"), nb::arg("parameters"), nb::arg("constants"), nb::arg("rows"), nb::arg("outputs"),
              nb::arg("sides"))
         .def("run", &Tape::run, nb::arg("inputs"), nb::arg("parameters"), nb::arg("sides").none() = nb::none(),
-             "Return the results; `sides` are held answers of its comparisons.");
-    nb::class_<SenderLaw>(module, "SenderLaw", R"(A window law, by its name in the kernel or by its tapes (native/laws/sender.h).
+             "Return the results; `sides` are held answers of its comparisons.")
+        .def("run_generated", &Tape::run_generated, nb::arg("inputs"), nb::arg("parameters"),
+             nb::arg("sides").none() = nb::none(), "The same by the C that was generated for it.")
+        .def("bound", &Tape::bound, nb::arg("parameters"),
+             R"(Return the tape with these parameters: what depends on them alone is a constant.
+
+Returns
+-------
+dict
+    constants, rows and outputs as the tape's, whose registers are [inputs | constants | rows];
+    form (what it does but for its constants, as a number) and generated (whether it runs as C).
+)");
+    nb::class_<SenderLaw>(module, "SenderLaw", R"(A sender's law, by its tapes (native/laws/sender.h).
 
 `tapes` has rate, differences, sending_rate and leave_slow_start, and may have acked and
-sending_rate_under, with the inputs of `laws.tapes`; `numbers` are what tapes have as parameters.
+sending_rate_under, with the inputs of `laws.tapes`; `numbers` are what tapes have as parameters;
+`plain` has decrease and per_mark of a law that engines have inline, nothing of others.
 )")
-        .def(nb::init<const std::string &, const Parameters &>(), nb::arg("name"), nb::arg("parameters"))
-        .def(nb::init<const std::string &, const Tapes &, const Numbers &, int>(), nb::arg("name"), nb::arg("tapes"),
-             nb::arg("numbers"), nb::arg("states"))
+        .def(nb::init<const std::string &, const Tapes &, const Numbers &, int, const Told<Dict<double>> &>(),
+             nb::arg("name"), nb::arg("tapes"), nb::arg("numbers"), nb::arg("states"), nb::arg("plain"))
         .def_prop_ro("comparisons", &SenderLaw::comparisons, "How many comparisons can hold their answers.")
         .def_prop_ro("has_ack_clock", &SenderLaw::has_ack_clock, "Whether it says what acknowledgements do to it.")
-        .def("initial", &SenderLaw::initial, nb::arg("window"))
         .def("rate", &SenderLaw::rate, nb::arg("x"), nb::arg("x_delayed"), nb::arg("signal_delayed"), nb::arg("rtt"),
              nb::arg("rtt_delayed"))
         .def("acked", &SenderLaw::acked, nb::arg("x"), nb::arg("acks"), nb::arg("marks"), nb::arg("rtt"))
         .def("sending_rate", &SenderLaw::sending_rate, nb::arg("x"), nb::arg("rtt"))
         .def("sending_rate_under", &SenderLaw::sending_rate_under, nb::arg("x"), nb::arg("signal_delayed"), nb::arg("rtt"))
-        .def("leave_slow_start", &SenderLaw::leave_slow_start, nb::arg("x"))
-        .def("switches", &SenderLaw::switches, nb::arg("x"), nb::arg("signal"), nb::arg("rtt"));
-    nb::class_<AqmLaw>(module, "AqmLaw", R"(A queue law, by its name in the kernel or by its tapes (native/laws/aqm.h).
+        .def("leave_slow_start", &SenderLaw::leave_slow_start, nb::arg("x"));
+    nb::class_<AqmLaw>(module, "AqmLaw", R"(A queue's law, by its tapes (native/laws/aqm.h).
 
 `tapes` has initial, slopes and signals (of a tape of both), differences, saturate and controller,
 and may have update, encode and serve, with the inputs of `laws.tapes`; `numbers` are what tapes
-have as parameters; `flows`: slopes are its flow, not its drift.
+have as parameters; `flows`: slopes are its flow, not its drift; `plain` has encoder ("square",
+"linear", "coupled") and the numbers of a PI controller that engines have inline, nothing of others.
 
 `seen` has queue_delay (s, of both bands), queue (packets), arrival_rate, capacity and overflow
 (packets/s).
 )")
-        .def(nb::init<const std::string &, const Parameters &>(), nb::arg("name"), nb::arg("parameters"))
-        .def(nb::init<const std::string &, const Tapes &, const Numbers &, int, bool>(), nb::arg("name"), nb::arg("tapes"),
-             nb::arg("numbers"), nb::arg("bands"), nb::arg("flows"))
+        .def(nb::init<const std::string &, const Tapes &, const Numbers &, int, bool, const Described &>(),
+             nb::arg("name"), nb::arg("tapes"), nb::arg("numbers"), nb::arg("bands"), nb::arg("flows"), nb::arg("plain"))
         .def_prop_ro("comparisons", &AqmLaw::comparisons, "How many comparisons can hold their answers.")
         .def("initial", &AqmLaw::initial)
         .def("update", &AqmLaw::update, nb::arg("state"), nb::arg("seen"), nb::arg("dt"))
@@ -380,6 +397,5 @@ have as parameters; `flows`: slopes are its flow, not its drift.
         .def("controller", &AqmLaw::controller, nb::arg("state"))
         .def("encode", &AqmLaw::encode, nb::arg("u"))
         .def("signals", &AqmLaw::signals, nb::arg("state"), nb::arg("seen"))
-        .def("switches", &AqmLaw::switches, nb::arg("state"), nb::arg("seen"))
         .def("serve", &AqmLaw::serve, nb::arg("backlogged"), nb::arg("arrivals"), nb::arg("capacity"));
 }

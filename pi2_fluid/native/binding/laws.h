@@ -1,4 +1,4 @@
-// Laws as Python makes them for runs: those of the kernel, by their names, and others, of their tapes.
+// Laws as Python makes them for runs, of their tapes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -33,10 +33,15 @@ class Tape {
     Tape(const Tape &) = delete;
 
     Numbers run(const Numbers &in, const Numbers &parameters, const std::optional<std::vector<int>> &sides) const;
+    Described bound(const Numbers &parameters) const;
+    Numbers run_generated(const Numbers &in, const Numbers &parameters, const std::optional<std::vector<int>> &sides) const;
 
     pi2_tape tape = {};
 
   private:
+    Numbers run_as(const pi2_tape &as, const Numbers &in, const Numbers &parameters,
+                   const std::optional<std::vector<int>> &sides) const;
+
     Numbers constants;
     std::vector<pi2_tape_row> rows;
     std::vector<std::int32_t> outputs;
@@ -59,18 +64,16 @@ using Tapes = Told<Dict<Tape>>;
 
 class SenderLaw {
   public:
-    SenderLaw(const std::string &name, const Parameters &given);
-    SenderLaw(const std::string &name, const Tapes &tapes, const Numbers &numbers, int states);
+    SenderLaw(const std::string &name, const Tapes &tapes, const Numbers &numbers, int states,
+              const Told<Dict<double>> &plain);
     SenderLaw(const SenderLaw &) = delete;
 
-    Numbers initial(double window) const;
     Numbers rate(Numbers x, Numbers x_delayed, double signal_delayed, double rtt, double rtt_delayed) const;
     // The change of every state, and the cut apart from it.
     std::pair<Numbers, double> acked(Numbers x, double acks, double marks, double rtt) const;
     double sending_rate(Numbers x, double rtt) const;
     double sending_rate_under(Numbers x, double signal_delayed, double rtt) const;
     Numbers leave_slow_start(Numbers x) const;
-    Numbers switches(Numbers x, double signal, double rtt) const;
     int comparisons() const { return law->comparisons; }
     bool has_ack_clock() const { return law->acked != nullptr; }
 
@@ -78,7 +81,6 @@ class SenderLaw {
     const void *parameters;
 
   private:
-    double data[PI2_SENDER_PARAMETERS] = {};
     std::string label;
     std::deque<Bound> bound;
     pi2_traced_sender traced = {};
@@ -89,8 +91,8 @@ using Seen = Told<std::map<std::string, std::variant<double, std::pair<double, d
 
 class AqmLaw {
   public:
-    AqmLaw(const std::string &name, const Parameters &given);
-    AqmLaw(const std::string &name, const Tapes &tapes, const Numbers &numbers, int bands, bool flows);
+    AqmLaw(const std::string &name, const Tapes &tapes, const Numbers &numbers, int bands, bool flows,
+           const Described &plain);
     AqmLaw(const AqmLaw &) = delete;
 
     int comparisons() const { return law->comparisons; }
@@ -102,7 +104,6 @@ class AqmLaw {
     double controller(const Numbers &state) const;
     std::pair<double, double> encode(double u) const;
     std::pair<double, double> signals(const Numbers &state, const Seen &seen) const;
-    Numbers switches(const Numbers &state, const Seen &seen) const;
     std::pair<double, double> serve(std::pair<bool, bool> backlogged, std::pair<double, double> arrivals,
                                     double capacity) const;
 
@@ -114,7 +115,7 @@ class AqmLaw {
     Numbers full(const Numbers &state) const;
     template <typename F> Numbers moved(const Numbers &state, F move) const;
 
-    double data[PI2_AQM_PARAMETERS] = {}, start[PI2_AQM_STATES] = {};
+    double start[PI2_AQM_STATES] = {};
     int states = 0;
     std::string label;
     std::deque<Bound> bound;

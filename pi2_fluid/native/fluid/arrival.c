@@ -85,8 +85,8 @@ static void slopes_at_rest(const pi2_fluid *run, int i, double p, double *slopes
 {
     const fluid_class *c = run->classes + i;
     const double *x = run->now->y + c->x, rtt = run->now->view.rtt[c->group];
-    if (c->kind != OTHER_LAW)
-        slopes[0] = fluid_window_rate(c->kind, c->parameters, x[0], x[0] / rtt * p, 1.0 / rtt);
+    if (c->plain)
+        slopes[0] = fluid_window_rate(&c->law->plain, x[0], x[0] / rtt * p, 1.0 / rtt);
     else
         c->law->rate(c->parameters, x, x, p, rtt, rtt, NULL, slopes);
 }
@@ -119,7 +119,7 @@ static void update(pi2_fluid *run)
     fluid_state(run, y, before);
     fluid_seen(run, y, run->mode, &run->now->view, &seen);
     old = run->aqm->signals(run->law, before, &seen, NULL);
-    before[PI2_U] += fluid_push(run);
+    before[0] += fluid_push(run);
     run->aqm->update(run->law, before, &seen, run->interval, after);
     run->aqm->saturate(run->law, after);
     for (int j = 0; j < run->states; j++) /* not memcpy: wide loads of what was just stored in parts are slow */

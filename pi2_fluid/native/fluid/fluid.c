@@ -46,7 +46,7 @@ static void set_parameters(pi2_fluid *run, const pi2_fluid_problem *problem)
     run->class_count = problem->class_count;
     run->aqm = problem->aqm;
     run->law = problem->parameters;
-    run->encoder = fluid_encoder_of(run->aqm);
+    run->encoder = run->aqm->plain.encoder;
     run->buffer = problem->buffer;
     run->continuous = pi2_flows(run->aqm, problem->continuous, problem->update_interval);
     run->step = problem->step;

@@ -1,36 +1,11 @@
-/* The laws that trajectories have inline: senders of one window, and queues whose signals follow from one controller. */
+/* What trajectories have inline of plain laws: see laws/sender.h and laws/aqm.h. */
 #pragma once
 
-#include "laws/aqms/pi_family.h"
+#include "laws/aqm.h"
 #include "laws/sender.h"
-#include "laws/senders/reno.h"
-#include "laws/senders/scalable.h"
 
-enum { OTHER_LAW, RENO, SCALABLE };
-
-/* How a law of the PI family makes its signals from u, if from u alone. */
-enum { OTHER_ENCODER = -1, SQUARE, LINEAR, COUPLED };
-
-static inline int fluid_kind_of(const pi2_sender_law *law)
-{
-    return law == &pi2_sender_reno ? RENO : law == &pi2_sender_scalable ? SCALABLE : OTHER_LAW;
-}
-
-static inline int fluid_encoder_of(const pi2_aqm_law *law)
-{
-    return law == &pi2_aqm_pi2       ? SQUARE
-           : law == &pi2_aqm_pi      ? LINEAR
-           : law == &pi2_aqm_coupled ? COUPLED
-                                     : OTHER_ENCODER;
-}
-
-/* The coupling factor of the parameters of such a law. */
-static inline double fluid_coupling_of(int encoder, const void *parameters)
-{
-    return encoder == COUPLED ? ((const pi2_coupled *)parameters)->k : 1.0;
-}
-
-/* Whether k u is a probability: the only comparison of a coupled encoder. */
+/* Whether k u is a probability: the only comparison of a coupled encoder. u = p/k times k may exceed p = 1 by a rounding
+ * error. */
 static inline int fluid_is_within(double k, double u)
 {
     return k * u <= 1.0 + 1e-12;
@@ -38,9 +13,9 @@ static inline int fluid_is_within(double k, double u)
 
 static inline double fluid_encode_on(int within, int encoder, double k, double u, int scalable)
 {
-    if (encoder == SQUARE)
+    if (encoder == PI2_SQUARE)
         return u * u;
-    if (encoder == LINEAR)
+    if (encoder == PI2_LINEAR)
         return u;
     return !scalable ? u * u : within ? k * u : 1.0;
 }
@@ -50,10 +25,24 @@ static inline double fluid_encode(int encoder, double k, double u, int scalable)
     return fluid_encode_on(fluid_is_within(k, u), encoder, k, u, scalable);
 }
 
-/* dW/dt of a sender of a known kind that hears of so many signals per second. */
-static inline double fluid_window_rate(int kind, const void *parameters, double window, double signals,
-                                       double inverse_rtt)
+/* dW/dt where so many signals are heard of per second. */
+static inline double fluid_window_rate(const pi2_plain_window *plain, double window, double signals, double inverse_rtt)
 {
-    return kind == RENO ? pi2_reno_rate(parameters, window, signals, inverse_rtt)
-                        : pi2_scalable_rate(parameters, signals, inverse_rtt);
+    return inverse_rtt - (plain->decrease * window + plain->per_mark) * signals;
+}
+
+static inline double fluid_pi_step(const pi2_plain_controller *p, double delay, double before)
+{
+    return p->alpha * (delay - p->target) + p->beta * (delay - before);
+}
+
+static inline double fluid_pi_slope(const pi2_plain_controller *p, double delay, double d_delay)
+{
+    return p->alpha / p->update_interval * (delay - p->target) + (p->beta + p->alpha / 2) * d_delay;
+}
+
+static inline double fluid_pi_clip(const pi2_plain_controller *p, double u)
+{
+    u = u > 0.0 || u != u ? u : 0.0;
+    return u < p->limit || u != u ? u : p->limit;
 }

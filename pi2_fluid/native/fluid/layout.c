@@ -89,7 +89,7 @@ static void copy_classes(pi2_fluid *run, const pi2_fluid_problem *problem)
         fluid_class *c = run->classes + i;
         c->law = from->law;
         c->parameters = from->parameters;
-        c->kind = fluid_kind_of(from->law);
+        c->plain = from->law->plain.known;
         c->signal = from->signal;
         c->thinned = from->thinned;
         c->listens = from->signal != PI2_FLUID_DEAF || !from->law->steady;
@@ -139,7 +139,7 @@ static void place_components(pi2_fluid *run, const pi2_fluid_problem *problem)
         run->classes[i].expected = problem->classes[i].slow_start ? place++ : -1;
     run->size = place;
     /* A known encoder's is looked at as its signals are. */
-    run->comparing = run->rates_compare || (run->aqm->comparisons && run->encoder == OTHER_ENCODER);
+    run->comparing = run->rates_compare || (run->aqm->comparisons && run->encoder == PI2_OTHER_ENCODER);
 }
 
 int fluid_lay_out(pi2_fluid *run, const pi2_fluid_problem *problem)

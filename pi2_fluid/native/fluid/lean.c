@@ -4,12 +4,6 @@
 #include "fluid/schedule.h"
 #include "fluid/step.h"
 
-/* Whether a window grows by one segment per round trip, as all here do. */
-static int grows_by_one(const fluid_class *c)
-{
-    return c->kind != RENO || ((const pi2_reno *)c->parameters)->increase == 1.0;
-}
-
 /* Whether class i can be part of it: constant rate, or a law that it knows, not in slow start. */
 static int knows(const pi2_fluid *run, int i)
 {
@@ -17,12 +11,12 @@ static int knows(const pi2_fluid *run, int i)
     const fluid_class *c = run->classes + i;
     return !share->active
            || (!share->ramping && !share->slow && !run->floored[i]
-               && !c->thinned && (!c->listens || (c->kind != OTHER_LAW && grows_by_one(c))));
+               && !c->thinned && (!c->listens || c->plain));
 }
 
 int lean_fits(const pi2_fluid *run)
 {
-    if (run->bands != 1 || run->encoder == OTHER_ENCODER || run->moving != 1)
+    if (run->bands != 1 || run->encoder == PI2_OTHER_ENCODER || run->moving != 1)
         return 0;
     for (int i = 0; i < run->class_count; i++)
         if (!knows(run, i))
@@ -38,8 +32,8 @@ static void add_class(pi2_fluid *run, fluid_lean *o, int i)
     o->of[j] = o->groups - 1;
     o->class_[j] = i;
     o->count[j] = run->mode->of[i].count;
-    o->decrease[j] = c->kind == RENO ? ((const pi2_reno *)c->parameters)->decrease : 0.0;
-    o->per_mark[j] = c->kind == RENO ? 0.0 : ((const pi2_scalable *)c->parameters)->per_mark;
+    o->decrease[j] = c->law->plain.decrease;
+    o->per_mark[j] = c->law->plain.per_mark;
     o->scalable[j] = c->signal == PI2_FLUID_SCALABLE;
 }
 
@@ -71,10 +65,10 @@ static void add_other(pi2_fluid *run, fluid_lean *o, int i)
 void lean_prepare(pi2_fluid *run)
 {
     fluid_lean *o = &run->lean;
-    const pi2_pi_family *pi = run->law;
+    const pi2_plain_controller *pi = &run->aqm->plain;
     const int moves = run->continuous && run->held[0] == 0.0;
     o->encoder = run->encoder;
-    o->k = fluid_coupling_of(run->encoder, run->law);
+    o->k = run->aqm->plain.k;
     o->continuous = run->continuous;
     o->bound = run->mode->bound[0];
     o->capacity = run->mode->capacity;
@@ -265,14 +259,14 @@ void lean_try(pi2_fluid *run, double h, double end, int whole)
 void lean_tick(pi2_fluid *run)
 {
     const fluid_lean *o = &run->lean;
-    const pi2_pi_family *pi = run->law;
+    const pi2_plain_controller *pi = &run->aqm->plain;
     double *y = run->now->y;
     const double delay = run->now->view.tau[0], old = y[1];
-    const double new = pi2_pi_clip(pi, old + fluid_push(run) + pi2_pi_step(pi, delay, run->state[PI2_DELAY_BEFORE]));
+    const double new = fluid_pi_clip(pi, old + fluid_push(run) + fluid_pi_step(pi, delay, run->state[1]));
     const double classic = lean_encode(o, new, 0) - lean_encode(o, old, 0);
     const double scalable = lean_encode(o, new, 1) - lean_encode(o, old, 1);
-    y[1] = run->state[PI2_U] = new;
-    run->state[PI2_DELAY_BEFORE] = delay;
+    y[1] = run->state[0] = new;
+    run->state[1] = delay;
     for (int g = 0; g < o->groups; g++) {
         const double rtt = run->now->view.rtt[o->group[g].number], h = run->step < rtt ? run->step : rtt;
         for (int j = o->group[g].from; j < o->group[g].end; j++) {

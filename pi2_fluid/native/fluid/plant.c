@@ -19,7 +19,7 @@ static void find_rates(const pi2_fluid *run, double t, const double *y, const fl
         if (mode->of[i].active) {
             const double rtt = view->rtt[c->group];
             view->rates[i] = fluid_count(run, t, mode, i)
-                             * (c->kind != OTHER_LAW ? y[c->x] / rtt
+                             * (c->plain ? y[c->x] / rtt
                                                      : c->law->sending_rate(c->parameters, y + c->x, rtt));
         }
         if (c->thinned)

@@ -28,7 +28,7 @@ static void find_sent(pi2_fluid *run, size_t i, double s)
         const double rtt = run->groups[c->group].base_rtt + run->then[0] / mode->capacity;
         double rate = 0.0;
         if (mode->of[j].active)
-            rate = c->kind != OTHER_LAW ? run->then[c->x] / rtt
+            rate = c->plain ? run->then[c->x] / rtt
                                         : c->law->sending_rate(c->parameters, run->then + c->x, rtt);
         run->view_then.rates[j] = mode->of[j].ramping ? fluid_count(run, t, mode, j) * rate : mode->of[j].count * rate;
     }
@@ -168,7 +168,7 @@ static void report_lean(pi2_fluid *run, const double *y, size_t row, pi2_fluid_r
 
 static void keep_within_bounds_lean(const pi2_fluid *run, double *y)
 {
-    const double limit = ((const pi2_pi_family *)run->law)->limit;
+    const double limit = run->aqm->plain.limit;
     y[0] = within(y[0], run->buffer);
     y[1] = within(y[1], limit);
     for (int i = 0; i < run->class_count; i++)
@@ -182,7 +182,7 @@ static size_t report_one_class(pi2_fluid *run, const double *samples, size_t i, 
     const size_t last = run->past.length - 1;
     const double *c = past_cubics(&run->past, last), start = run->past.start[past_slot(&run->past, last)];
     const double end = run->now->t - SAME, buffer = run->buffer, capacity = run->lean.capacity;
-    const double limit = ((const pi2_pi_family *)run->law)->limit, per_packet = run->lean.inverse_capacity;
+    const double limit = run->aqm->plain.limit, per_packet = run->lean.inverse_capacity;
     const int scalable = run->lean.scalable[0];
     for (; i < n && samples[i] < end; i++) {
         const double s = samples[i] - start, q = past_value(c, 3, 0, s), w = past_value(c, 3, 2, s);

@@ -68,7 +68,7 @@ typedef struct {
 typedef struct {
     const pi2_sender_law *law;
     const void *parameters;
-    int kind;                       /* RENO, SCALABLE, OTHER_LAW: which have their slopes inline */
+    int plain;                      /* its slope is inline */
     int signal, thinned, listens;   /* as in fluid.h; whether its state moves by what is past */
     int band, group;
     int x, states;                  /* where its state lies */

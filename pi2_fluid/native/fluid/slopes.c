@@ -23,7 +23,7 @@ static void observe_plain(pi2_fluid *run, fluid_point *at)
         const fluid_share *share = mode->of + i;
         if (!share->active)
             view->rates[i] = 0.0;
-        else if (c->kind != OTHER_LAW && !share->ramping)
+        else if (c->plain && !share->ramping)
             view->rates[i] = share->count * (at->y[c->x] * run->groups[c->group].inverse_rtt);
         else
             view->rates[i] = fluid_count(run, at->t, mode, i)
@@ -91,7 +91,7 @@ static double hear(const pi2_fluid *run, int i, double *x_delayed)
     const fluid_group *group = run->groups + c->group;
     const fluid_mode *mode = group->reader.mode;
     x_delayed[0] = then(run, group, c->x);
-    if (c->kind == OTHER_LAW)
+    if (!c->plain)
         for (int j = 1; j < c->states; j++)
             if (c->law->recalls & (1u << j))
                 x_delayed[j] = then(run, group, c->x + j);
@@ -106,8 +106,8 @@ static void law_slopes(const pi2_fluid *run, int i, const double *x, double rtt,
     double x_delayed[PI2_SENDER_STATES];
     const double p = hear(run, i, x_delayed);
     *signals = x_delayed[0] / back * p;
-    if (c->kind != OTHER_LAW)
-        slopes[0] = fluid_window_rate(c->kind, c->parameters, x[0], *signals, 1.0 / rtt);
+    if (c->plain)
+        slopes[0] = fluid_window_rate(&c->law->plain, x[0], *signals, 1.0 / rtt);
     else {
         const signed char *sides = fluid_rate_sides(run, c);
         c->law->rate(c->parameters, x, x_delayed, p, rtt, back, sides, slopes);

@@ -153,10 +153,10 @@ static int quiet(const pi2_fluid *run)
     const signed char *sides = fluid_sides(run, run->mode);
     if (run->kind == GENERAL || run->comparing || run->slow)
         return 0;
-    if (sides && sides[0] != fluid_is_within(fluid_coupling_of(run->encoder, run->law), u))
+    if (sides && sides[0] != fluid_is_within(run->aqm->plain.k, u))
         return 0;
-    if (run->continuous && (run->encoder < 0 || run->held[0] != 0.0 || u < 0.0
-                            || u > ((const pi2_pi_family *)run->law)->limit))
+    if (run->continuous && (run->encoder == PI2_OTHER_ENCODER || run->held[0] != 0.0 || u < 0.0
+                            || u > run->aqm->plain.limit))
         return 0;
     for (int i = 0; i < run->class_count; i++)
         if (run->floored[i] || run->trial->y[run->classes[i].x] < 0.0)

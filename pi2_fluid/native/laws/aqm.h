@@ -1,7 +1,5 @@
-/* Queue laws in C: the real-valued twins of pi2_fluid/laws/aqms, one law per file. Pure C11.
- *
- * A law is a table of functions; its parameters are a struct of doubles, declared beside the law. Nothing here knows
- * of an engine, and nothing clips but `saturate`.
+/* Queue laws as the engines of the fluid call them: a table of functions, and what configures them. traced.h makes one
+ * from the tapes of pi2_fluid/laws/aqms. Nothing here knows of an engine, and nothing clips but `saturate`.
  */
 #pragma once
 
@@ -9,10 +7,18 @@
 extern "C" {
 #endif
 
-#include "parameters.h"
+enum { PI2_AQM_STATES = 8 };
 
-/* Enough for every law of the table in laws.c, and states for those of others. */
-enum { PI2_AQM_PARAMETERS = 16, PI2_AQM_STATES = 8, PI2_AQM_SWITCHES = 12 };
+/* What a PI controller of the queue delay makes of its variable u: u^2, u, or both u^2 (Classic) and min(k u, 1). */
+enum { PI2_OTHER_ENCODER, PI2_SQUARE, PI2_LINEAR, PI2_COUPLED };
+
+/* A PI controller of the queue delay, which engines have inline; its states are u and the delay at the last update. PI2
+ * paper (CoNEXT'16), equation (4); in continuous time its bilinear image, equation (29). */
+typedef struct {
+    int encoder;                                        /* PI2_OTHER_ENCODER: the law is another */
+    double alpha, beta, target, update_interval, limit; /* Hz, Hz, s, s, the largest u */
+    double k;                                           /* coupling factor */
+} pi2_plain_controller;
 
 /* What a queue sees when its controller updates. */
 typedef struct {
@@ -30,8 +36,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    int parameters;           /* doubles in the struct that `law` points to */
-    const char *const *names; /* of its fields */
+    pi2_plain_controller plain;
     int bands;
     unsigned still;        /* bit j: state j moves in updates only, and only they read it */
     unsigned queue_signals; /* 1 if signals depend on what is seen, not on the state alone */
@@ -41,7 +46,6 @@ typedef struct {
     const signed char *comparing;
 
     /* State of an idle queue; returns how many states there are. */
-    int (*sound)(const void *law); /* whether the parameters can be these; NULL: any numbers can */
     int (*initial)(const void *law, double *state);
     /* One update, `dt` seconds after the last. */
     void (*update)(const void *law, const double *state, const pi2_seen *seen, double dt, double *after);
@@ -62,31 +66,13 @@ typedef struct {
     /* What each comparison looks at: of a < b, a - b. NULL if there are none. */
     void (*differences)(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay,
                         const signed char *sides, double *values);
-    /* Quantities whose change of sign marks a kink or a jump; returns how many. NULL: none. */
-    int (*switch_values)(const void *law, const double *state, const pi2_seen *seen, double *values);
     /* Two bands: the rates (packets/s) at which C and L are served; one without backlog needs what arrives. */
     void (*serve)(const void *law, const int backlogged[2], const double arrivals[2], double capacity,
                   double served[2]);
 } pi2_aqm_law;
 
-#define PI2_AQM(name) extern const pi2_aqm_law pi2_aqm_##name;
-#include "laws.def"
-
-/* The law of that name, NULL if there is none. */
-const pi2_aqm_law *pi2_find_aqm(const char *name);
-
 /* Whether the law moves by its flow, within its bounds: where that is asked for, and without updates if it has any. */
 int pi2_flows(const pi2_aqm_law *law, int continuous, double update_interval);
-
-/* For laws of one state without updates; */
-void pi2_not_updated(const void *law, const double *state, const pi2_seen *seen, double dt, double *after);
-/* those that never clip, those whose first state is a price, and stays above 0; */
-void pi2_unclipped(const void *law, double *state);
-void pi2_price_saturate(const void *law, double *state);
-/* those whose variable is their first state, those that signal it as it is, and prices with the base phi: 1 - phi^-u. */
-double pi2_first_state(const void *law, const double *state);
-pi2_signal pi2_same_for_all(const void *law, double u);
-pi2_signal pi2_price_encode(const void *law, double phi, double u);
 
 #ifdef __cplusplus
 }

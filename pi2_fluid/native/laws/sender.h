@@ -1,7 +1,6 @@
-/* Window laws in C: the real-valued twins of pi2_fluid/laws/senders, one law per file. Pure C11.
- *
- * A law is a table of functions; its parameters are a struct of doubles, declared beside the law. The state is an
- * array whose first element is the window in segments. Nothing here knows of an engine.
+/* Senders as the engines of the fluid call them: a table of functions, and what configures them. traced.h makes one from
+ * the tapes of pi2_fluid/laws/senders. The state is an array whose first element is the window in segments. Nothing here
+ * knows of an engine.
  */
 #pragma once
 
@@ -9,25 +8,26 @@
 extern "C" {
 #endif
 
-#include "parameters.h"
+enum { PI2_SENDER_STATES = 8 };
 
-/* Enough for every law of the table in laws.c, and states for those of others. */
-enum { PI2_SENDER_PARAMETERS = 8, PI2_SENDER_STATES = 8 };
+/* A window W that grows by a segment per round trip R and falls by decrease W + per_mark with each signal, which engines
+ * have inline: dW/dt = 1/R(t) - (decrease W(t) + per_mark) W(t-R)/R(t-R) p(t-R), sent as W/R. Reno is that, with
+ * decrease alone (PI2 paper, CoNEXT'16, equation (15)), and Scalable, with per_mark (equation (22)). */
+typedef struct {
+    int known; /* 0: the law is another */
+    double decrease, per_mark;
+} pi2_plain_window;
 
 typedef struct {
     const char *name;
-    int parameters;           /* doubles in the struct that `law` points to */
-    const char *const *names; /* of its fields */
+    pi2_plain_window plain;
     int states;
-    int switches;
     int steady;       /* 1: its state never moves, so that it sends at a constant rate */
     unsigned recalls; /* bit j: `rate` reads state j of one round trip ago; the window (j = 0) it may always read */
     /* What `rate` compares: how many times, and each as what (PI2_TAPE_LESS, ... of operations.h; -1: it never changes). */
     int comparisons;
     const signed char *comparing;
 
-    /* State of a new flow with `window` segments. */
-    void (*initial)(const void *law, double window, double *x);
     /* dx/dt, with the state, the signal probability and the round-trip time (s) of one round trip ago. `sides` are the
      * answers of its comparisons, 1 or 0; NULL: by the numbers. */
     void (*rate)(const void *law, const double *x, const double *x_delayed, double signal_delayed, double rtt,
@@ -44,20 +44,10 @@ typedef struct {
     double (*sending_rate_under)(const void *law, const double *x, double signal_delayed, double rtt);
     /* The state with which congestion avoidance begins, in place. */
     void (*leave_slow_start)(const void *law, double *x);
-    /* Quantities whose change of sign marks a kink of `rate`; NULL if there are none. */
-    void (*switch_values)(const void *law, const double *x, double signal, double rtt, double *values);
 } pi2_sender_law;
 
-#define PI2_SENDER(name) extern const pi2_sender_law pi2_sender_##name;
-#include "laws.def"
-
-/* The law of that name, NULL if there is none. */
-const pi2_sender_law *pi2_find_sender(const char *name);
-
-/* For laws whose only state is a window. */
-void pi2_window_initial(const void *law, double window, double *x);
+/* Of laws that send their window in a round-trip time. */
 double pi2_window_sending_rate(const void *law, const double *x, double rtt);
-void pi2_window_stays(const void *law, double *x);
 
 #ifdef __cplusplus
 }

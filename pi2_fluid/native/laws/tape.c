@@ -114,6 +114,10 @@ void pi2_tape_run(const pi2_tape *tape, const double *in, const double *paramete
                   double *out)
 {
     double r[PI2_TAPE_REGISTERS], *to = r;
+    if (tape->generated) {
+        tape->generated(in, tape->constant, sides, out);
+        return;
+    }
     for (int i = 0; i < tape->inputs; i++)
         *to++ = in[i];
     for (int i = 0; i < tape->parameters; i++)
@@ -173,6 +177,31 @@ void pi2_tape_bind(const pi2_tape *tape, const double *parameters, pi2_tape *to,
         }
     for (int k = 0; k < tape->outputs; k++)
         output[k] = new[tape->output[k]];
+    to->generated = pi2_find_generated(pi2_tape_form(to));
+}
+
+static uint64_t mix(uint64_t form, int32_t number)
+{
+    for (int shift = 0; shift < 32; shift += 8)
+        form = (form ^ ((uint32_t)number >> shift & 0xff)) * UINT64_C(0x100000001b3);
+    return form;
+}
+
+uint64_t pi2_tape_form(const pi2_tape *tape)
+{
+    uint64_t form = UINT64_C(0xcbf29ce484222325);
+    const int32_t counts[] = {tape->inputs, tape->parameters, tape->constants, tape->rows, tape->outputs, tape->sides};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        form = mix(form, counts[i]);
+    for (int i = 0; i < tape->rows; i++) {
+        const pi2_tape_row *row = tape->row + i;
+        form = mix(form, row->code);
+        for (int k = 0; k < OPERANDS[row->code] + COMPARES[row->code]; k++)
+            form = mix(form, operand(row, k));
+    }
+    for (int k = 0; k < tape->outputs; k++)
+        form = mix(form, tape->output[k]);
+    return form;
 }
 
 int pi2_tape_depends(const pi2_tape *tape, int result, int input)

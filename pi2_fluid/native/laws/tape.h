@@ -12,6 +12,8 @@ extern "C" {
 
 #include <stdint.h>
 
+#include "laws/generated.h"
+
 /* Registers of a tape, at the most. */
 enum { PI2_TAPE_REGISTERS = 2048 };
 
@@ -25,6 +27,7 @@ typedef struct {
     const double *constant;
     const pi2_tape_row *row;
     const int32_t *output; /* registers of the results */
+    pi2_tape_function *generated; /* does the same, NULL: there is none */
 } pi2_tape;
 
 /* What is wrong with a tape, NULL if nothing is: a code that is unknown, a register that comes later, a number of a
@@ -37,9 +40,13 @@ void pi2_tape_run(const pi2_tape *tape, const double *in, const double *paramete
                   double *out);
 
 /* The same function where the parameters are these: what depends on them alone is computed here, once. `to` gets room for
- * as many constants as the tape has parameters, constants and rows, and for as many rows and outputs as it has. */
+ * as many constants as the tape has parameters, constants and rows, and for as many rows and outputs as it has. It runs as
+ * C where C was generated for tapes of this form. */
 void pi2_tape_bind(const pi2_tape *tape, const double *parameters, pi2_tape *to, double *constant, pi2_tape_row *row,
                    int32_t *output);
+
+/* What a tape does, but for its constants, in 64 bits (FNV-1a over its counts, rows and outputs). */
+uint64_t pi2_tape_form(const pi2_tape *tape);
 
 /* Whether any result depends on an input; whether that one does. */
 int pi2_tape_reads(const pi2_tape *tape, int input);

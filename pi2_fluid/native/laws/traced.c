@@ -1,5 +1,6 @@
 #include "laws/traced.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "laws/operations.h"
@@ -20,11 +21,25 @@ static void run(const pi2_tape *tape, const double *in, const signed char *sides
         pi2_tape_run(tape, in, 0, 0, out);
 }
 
-static double *append(double *to, const double *numbers, int count)
+/* One by one: a loop would become a call of memcpy, which is long for few numbers. */
+static inline double *append(double *to, const double *numbers, int count)
 {
-    for (int i = 0; i < count; i++)
-        *to++ = numbers[i];
-    return to;
+    switch (count) {
+    default:
+        memcpy(to, numbers, (size_t)count * sizeof *to);
+        break;
+    case 4:
+        to[3] = numbers[3]; /* fall through */
+    case 3:
+        to[2] = numbers[2]; /* fall through */
+    case 2:
+        to[1] = numbers[1]; /* fall through */
+    case 1:
+        to[0] = numbers[0]; /* fall through */
+    case 0:
+        break;
+    }
+    return to + count;
 }
 
 /* Whether a tape of n results gives its first n inputs as they are. */
@@ -36,11 +51,19 @@ static int is_identity(const pi2_tape *tape, int n)
     return 1;
 }
 
-/* Whether a result is 0 whatever the inputs are. */
+static int is_zero(const pi2_tape *tape, int place)
+{
+    const int constant = place - tape->inputs;
+    return constant >= 0 && constant < tape->constants && tape->constant[constant] == 0.0;
+}
+
+/* Whether a result is 0, or 0 times something, whatever the inputs are. */
 static int is_nothing(const pi2_tape *tape, int result)
 {
-    const int constant = tape->output[result] - tape->inputs;
-    return constant >= 0 && constant < tape->constants && tape->constant[constant] == 0.0;
+    const int place = tape->output[result], row = place - tape->inputs - tape->constants;
+    if (row < 0)
+        return is_zero(tape, place);
+    return tape->row[row].code == PI2_TAPE_MULTIPLY && (is_zero(tape, tape->row[row].a) || is_zero(tape, tape->row[row].b));
 }
 
 /* What each comparison is, by its number, of tapes that share the numbers. */
@@ -56,12 +79,11 @@ static void find_comparisons(const pi2_tape *const *tapes, int count, int compar
     }
 }
 
-/* The differences whose change of sign marks a kink or a jump; 1 of others. */
-static void leave_switches(const signed char *comparing, int comparisons, double *values)
+/* Of laws that leave a state as it is. */
+static void stays(const void *law, double *x)
 {
-    for (int number = 0; number < comparisons; number++)
-        if (comparing[number] < 0 || comparing[number] == PI2_TAPE_EQUAL)
-            values[number] = 1.0;
+    (void)law;
+    (void)x;
 }
 
 /* Senders */
@@ -69,12 +91,6 @@ static void leave_switches(const signed char *comparing, int comparisons, double
 static const pi2_traced_sender *sender_of(const void *law)
 {
     return law;
-}
-
-static void sender_initial(const void *law, double window, double *x)
-{
-    memset(x, 0, (size_t)sender_of(law)->law.states * sizeof *x);
-    x[0] = window;
 }
 
 static void sender_inputs(const pi2_traced_sender *sender, const double *x, const double *x_delayed,
@@ -101,13 +117,6 @@ static void sender_differences(const void *law, const double *x, const double *x
     double in[PI2_TRACED_INPUTS];
     sender_inputs(law, x, x_delayed, signal_delayed, rtt, rtt_delayed, in);
     run(&sender_of(law)->differences, in, sides, values);
-}
-
-static void sender_switches(const void *law, const double *x, double signal, double rtt, double *values)
-{
-    const pi2_traced_sender *sender = law;
-    sender_differences(law, x, x, signal, rtt, rtt, 0, values);
-    leave_switches(sender->comparing, sender->law.comparisons, values);
 }
 
 static double acked(const void *law, const double *x, double acks, double marks, double rtt, double *dx)
@@ -144,6 +153,12 @@ static void leave_slow_start(const void *law, double *x)
     run(&sender_of(law)->leave_slow_start, x, 0, x);
 }
 
+double pi2_window_sending_rate(const void *law, const double *x, double rtt)
+{
+    (void)law;
+    return x[0] / rtt;
+}
+
 /* Whether it sends its window in a round-trip time. */
 static int is_windowed(const pi2_tape *tape, int states)
 {
@@ -156,7 +171,7 @@ void pi2_make_traced_sender(pi2_traced_sender *sender)
 {
     const pi2_tape *const comparing[] = {&sender->rate};
     pi2_sender_law *law = &sender->law;
-    law->switches = law->comparisons = sender->rate.sides;
+    law->comparisons = sender->rate.sides;
     law->comparing = sender->comparing;
     find_comparisons(comparing, 1, law->comparisons, sender->comparing);
     law->steady = 1;
@@ -165,14 +180,12 @@ void pi2_make_traced_sender(pi2_traced_sender *sender)
         if (pi2_tape_reads(&sender->rate, law->states + j))
             law->recalls |= 1u << j;
     }
-    law->initial = sender_initial;
     law->rate = rate;
     law->acked = sender->acked.outputs ? acked : 0;
     law->sending_rate = is_windowed(&sender->sending_rate, law->states) ? pi2_window_sending_rate : sending_rate;
     law->sending_rate_under = sender->sending_rate_under.outputs ? sending_rate_under : 0;
-    law->leave_slow_start = is_identity(&sender->leave_slow_start, law->states) ? pi2_window_stays : leave_slow_start;
+    law->leave_slow_start = is_identity(&sender->leave_slow_start, law->states) ? stays : leave_slow_start;
     law->differences = law->comparisons ? sender_differences : 0;
-    law->switch_values = law->comparisons ? sender_switches : 0;
 }
 
 /* Queues */
@@ -210,6 +223,13 @@ static void update(const void *law, const double *state, const pi2_seen *seen, d
     run(&aqm_of(law)->update, in, 0, after);
 }
 
+static void not_updated(const void *law, const double *state, const pi2_seen *seen, double dt, double *after)
+{
+    (void)seen;
+    (void)dt;
+    append(after, state, aqm_of(law)->initial.outputs);
+}
+
 static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay,
                  const signed char *sides, double *slope)
 {
@@ -237,14 +257,6 @@ static void differences(const void *law, const double *state, const pi2_seen *se
     double in[PI2_TRACED_INPUTS];
     watch(law, state, seen, d_queue_delay, in);
     run(&aqm_of(law)->differences, in, sides, values);
-}
-
-static int switch_values(const void *law, const double *state, const pi2_seen *seen, double *values)
-{
-    const pi2_traced_aqm *aqm = law;
-    differences(law, state, seen, 0.0, 0, values);
-    leave_switches(aqm->comparing, aqm->law.comparisons, values);
-    return aqm->law.comparisons;
 }
 
 static void saturate(const void *law, double *state)
@@ -302,14 +314,18 @@ void pi2_make_traced_aqm(pi2_traced_aqm *aqm)
     for (int i = states; i < aqm->signals.inputs; i++)
         law->queue_signals |= pi2_tape_reads(&aqm->signals, i) ? 1u : 0u;
     law->initial = initial;
-    law->update = aqm->update.outputs ? update : pi2_not_updated;
+    law->update = aqm->update.outputs ? update : not_updated;
     law->flow = aqm->flows ? flow : 0;
     law->drift = drifts ? drift : 0;
-    law->saturate = is_identity(&aqm->saturate, states) ? pi2_unclipped : saturate;
+    law->saturate = is_identity(&aqm->saturate, states) ? stays : saturate;
     law->controller = controller;
     law->encode = aqm->encode.outputs ? encode : 0;
     law->signals = signals;
     law->differences = law->comparisons ? differences : 0;
-    law->switch_values = law->comparisons ? switch_values : 0;
     law->serve = aqm->serve.outputs ? serve : 0;
+}
+
+int pi2_flows(const pi2_aqm_law *law, int continuous, double update_interval)
+{
+    return isfinite(update_interval) ? continuous : law->saturate != stays;
 }

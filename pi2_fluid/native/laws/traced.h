@@ -1,6 +1,6 @@
-/* Laws whose functions are tapes: how those run that are written in Python alone.
+/* Laws whose functions are tapes, as all of the fluid are.
  *
- * Whoever makes one fills in its tapes, bound to the law's numbers, with the inputs that pi2_fluid/laws/tapes.py gives
+ * Whoever makes one fills in what engines have inline of it, and its tapes, bound to the law's numbers, with the inputs that pi2_fluid/laws/tapes.py gives
  * them, and its number of states; the rest follows. Engines are given `law`, and the whole as what configures it.
  */
 #pragma once

@@ -10,10 +10,7 @@
 #include <string.h>
 
 #include "fluid/acks/acks.h"
-#include "laws/aqms/dualpi2.h"
-#include "laws/aqms/pie.h"
-#include "tests/chance.h"
-#include "tests/put.h"
+#include "tests/draw.h"
 
 enum { CLASSES = 5, CHANGES = 3, ROWS = 200, RUNS = 400 };
 
@@ -34,22 +31,14 @@ typedef struct {
 
 static void make_aqm(pi2_acks_problem *p)
 {
-    static const char *const names[] = {"pi", "pi2", "pi2", "pie", "coupled", "dualpi2", "dualpi2"};
-    const double alpha = uniform(0.05, 0.4), beta = alpha * uniform(5, 20), T = uniform(0.01, 0.04);
-    p->aqm = pi2_find_aqm(names[pick(7)]);
-    p->update_interval = T;
-    if (p->aqm == &pi2_aqm_pie) {
-        const pi2_pie n = {.pi = {alpha / 2, beta / 2, .target = 0.02, .update_interval = T, .limit = 1.0},
-                           .table = pick(6), .cap = chance(0.5), .boost = chance(0.5),
-                           .decay = chance(0.5) ? 0.98 : 1.0, .burst = -1.0};
-        p->parameters = memcpy(pi2_room(), &n, sizeof n);
-    } else { /* the others have the first of these */
-        const pi2_dualpi2 n = {.coupled = {.pi = {alpha, beta, 0.02, T, 1.0}, .k = 2.0}, .step = 0.002,
-                               .ramp = chance(0.5) ? 0.002 : 0.0, .c_protection = 0.1,
-                               .classic_drives = chance(0.5)};
-        p->parameters = memcpy(pi2_room(), &n, sizeof n);
-    }
-    p->aqm->initial(p->parameters, p->state);
+    pi2_fluid_problem drawn = {0};
+    do
+        draw_aqm(&drawn, p->capacity);
+    while (drawn.continuous || !drawn.aqm->encode || !drawn.aqm->still || isinf(drawn.update_interval));
+    p->aqm = drawn.aqm;
+    p->parameters = drawn.parameters;
+    p->update_interval = drawn.update_interval;
+    memcpy(p->state, drawn.state, sizeof drawn.state);
     p->at_dequeue = chance(0.5);
     p->head = chance(0.5);
 }
@@ -57,22 +46,10 @@ static void make_aqm(pi2_acks_problem *p)
 static void make_class(pi2_acks_class *c, const pi2_acks_problem *p)
 {
     static const char *const names[] = {"reno", "reno", "scalable", "cubic", "cbr"};
-    static const struct {
-        const char *name;
-        double value;
-    } parameters[][3] = {{{"increase", 1.0}, {"decrease", 0.5}},
-                         {{"increase", 0.5}, {"decrease", 0.3}},
-                         {{"per_mark", 0.5}},
-                         {{"increase", 8.0 / 15}, {"c", 0.4}, {"decrease", 0.3}},
-                         {{0}}};
     static const double paths[] = {0.01, 0.03, 0.03, 0.1};
     const int kind = pick(5);
-    double *numbers = pi2_room();
+    pi2_fluid_class given;
     memset(c, 0, sizeof *c);
-    c->parameters = numbers;
-    c->law = pi2_find_sender(names[kind]);
-    for (int i = 0; i < 3 && parameters[kind][i].name; i++)
-        pi2_put(numbers, c->law->names, parameters[kind][i].name, parameters[kind][i].value);
     c->steady = kind == 4;
     c->signal = kind == 4 ? PI2_FLUID_DEAF : kind == 2 ? PI2_FLUID_SCALABLE : PI2_FLUID_CLASSIC;
     c->band = kind == 2 && p->aqm->bands == 2;
@@ -86,9 +63,10 @@ static void make_class(pi2_acks_class *c, const pi2_acks_problem *p)
     c->start = chance(0.5) ? 0.0 : uniform(0, p->duration / 2);
     c->stop = chance(0.7) ? INFINITY : c->start + uniform(0.1, p->duration / 2);
     c->start_jitter = c->steady && chance(0.5) ? uniform(0.01, 0.5) : 0.0;
-    if (c->steady)
-        pi2_put(numbers, c->law->names, "rate", p->capacity / c->count * uniform(0.05, 0.9));
-    c->law->initial(c->parameters, uniform(1, 10), c->x);
+    give_law(&given, names[kind], p->capacity / c->count * uniform(0.05, 0.9));
+    c->law = given.law;
+    c->parameters = given.parameters;
+    memcpy(c->x, given.x, sizeof c->x);
 }
 
 /* Flows that join the last class, if it has a window, as copies. */

@@ -60,7 +60,7 @@ static void make(scenario *s)
     if (chance(0.2)) {
         p->began = 1;
         p->queues[0] = p->buffer * uniform(0, 1);
-        p->state[0] = p->aqm == &pi2_aqm_taildrop ? 0.0 : uniform(0, 0.5);
+        p->state[0] = !p->aqm->encode ? 0.0 : uniform(0, 0.5);
     }
     p->step = chance(0.5) ? p->duration : spread(2e-3, 0.1);
     p->tolerance = chance(0.5) ? spread(1e-9, 1e-3) : 0.0;
@@ -144,22 +144,18 @@ static int closed_form(void)
     static scenario s;
     static result r;
     pi2_fluid_problem *p = &s.problem;
-    const pi2_pi_family pi2 = {.alpha = 0.3125, .beta = 3.125, .target = 0.02, .update_interval = 0.032, .limit = 1.0};
+    const law_number none[] = {{0}};
     const double fills = (0.1 * 2500 / 3 / 5 - 1) * 0.1;
-    double *numbers = pi2_room();
     memset(&s, 0, sizeof s);
     p->duration = 2.0;
     p->capacity = 2500.0 / 3;
     p->buffer = 1e9;
-    p->aqm = &pi2_aqm_pi2;
-    set_law(p, &pi2, sizeof pi2);
-    p->update_interval = 0.032;
+    p->aqm = make_queue("pi2", none, 0, &p->parameters, &p->update_interval);
     p->class_count = 1;
     p->classes = s.classes;
-    s.classes[0].law = &pi2_sender_reno;
-    s.classes[0].parameters = numbers;
-    pi2_put(numbers, s.classes[0].law->names, "increase", 1.0);
-    pi2_put(numbers, s.classes[0].law->names, "decrease", 0.5);
+    do
+        s.classes[0].law = make_sender("reno", none, &s.classes[0].parameters);
+    while (!s.classes[0].law->plain.known);
     s.classes[0].count = 5;
     s.classes[0].base_rtt = 0.1;
     s.classes[0].stop = INFINITY;

@@ -56,7 +56,7 @@ static void make_node(pi2_routes_node *node, int continuous)
     node->buffer = node->capacity * spread(0.02, 20);
     do
         draw_aqm(&drawn, node->capacity);
-    while (drawn.aqm->bands != 1 || (continuous && !drawn.aqm->flow && isfinite(drawn.update_interval)));
+    while (drawn.aqm->bands != 1 || drawn.continuous != continuous);
     node->aqm = drawn.aqm;
     node->parameters = drawn.parameters;
     memcpy(node->state, drawn.state, sizeof node->state);
@@ -90,28 +90,17 @@ static void make_prices(scenario *s)
     pi2_routes_problem *p = &s->problem;
     for (int l = 0; l < p->node_count; l++) {
         pi2_routes_node *node = s->nodes + l;
-        double *given = pi2_room();
-        node->aqm = &pi2_aqm_price;
-        node->parameters = given;
-        pi2_put(given, node->aqm->names, "phi", 100.0);
-        pi2_put(given, node->aqm->names, "utilization", chance(0.5) ? 0.95 : 1.0);
-        node->update_interval = uniform(0.005, 0.02);
+        const law_number numbers[] = {{"utilization", chance(0.5) ? 0.95 : 1.0}, {"update_interval", uniform(0.005, 0.02)},
+                                      {0}};
+        node->aqm = make_queue("price", numbers, node->continuous, &node->parameters, &node->update_interval);
         memset(node->state, 0, sizeof node->state);
     }
     for (int i = 0; i < p->class_count; i++) {
-        static const struct {
-            const char *name;
-            double value;
-        } numbers[] = {{"alpha", 0.37}, {"beta", 1.5}, {"k", 50.0}, {"fairness", 1.0}, {"links", 2.0}, {"phi", 100.0}};
         pi2_fluid_class *c = &s->classes[i].flows;
-        double *given = pi2_room();
-        c->law = &pi2_sender_paganini;
+        c->law = make_sender("paganini", NULL, &c->parameters);
         c->signal = PI2_FLUID_SCALABLE;
         c->thinned = 0;
         c->x[0] = uniform(1, 10);
-        c->parameters = given;
-        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
-            pi2_put(given, c->law->names, numbers[n].name, numbers[n].value);
     }
 }
 
@@ -155,7 +144,7 @@ static void make(scenario *s)
         least = fmin(least, s->nodes[l].capacity);
         if (p->began) {
             s->nodes[l].queue = chance(0.5) ? 0.0 : s->nodes[l].buffer * uniform(0, 1);
-            s->nodes[l].state[0] = s->nodes[l].aqm == &pi2_aqm_taildrop ? 0.0 : uniform(0, 0.5);
+            s->nodes[l].state[0] = !s->nodes[l].aqm->encode ? 0.0 : uniform(0, 0.5);
         }
     }
     for (int i = 0; i < p->class_count; i++) {
@@ -209,7 +198,7 @@ static int sound(const pi2_routes_problem *p, const result *r)
                 leaves[p->classes[j].nodes[k]] += r->leaving[v];
         for (size_t l = 0, n = i * nodes; l < nodes; l++, n++)
             good &= within("queue", 1, r->queue + n, 0.0, p->nodes[l].buffer)
-                    && within("controller", 1, r->controller + n, 0.0, p->nodes[l].aqm == &pi2_aqm_price ? 1e3 : 1.0)
+                    && within("controller", 1, r->controller + n, 0.0, !strcmp(p->nodes[l].aqm->name, "price") ? 1e3 : 1.0)
                     && within("all that leaves", 1, leaves + l, 0.0, r->capacity[n] * (1 + 1e-6));
     }
     return good;
@@ -327,7 +316,7 @@ int main(void)
             continue;
         halves++;
         equal += split(&s, &whole) < 1e-6;
-        if (s.problem.node_count == 1 && s.classes[0].flows.law != &pi2_sender_paganini) {
+        if (s.problem.node_count == 1 && !s.classes[0].flows.law->sending_rate_under) {
             ones++;
             same += alone(&s) < 1e-6;
         }

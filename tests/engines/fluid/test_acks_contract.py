@@ -294,7 +294,7 @@ def test_progress_is_told_and_may_stop_it() -> None:
 def test_the_kernel_refuses_what_it_cannot_run(place: int, change: Any, sentence: str) -> None:
     arguments: Any = list(compiled.pack(Integrator(CASES["slow start"], 1e-3, None)))
     if place == 2:
-        change = _core.AqmLaw(change, {})
+        change = programs.queue_program(pf.TailDrop(), continuous=False)
     elif "law" in change:
         change = {"law": programs.sender_program(change["law"])}
     arguments[place] = [arguments[4][0] | change] if place == 4 else change

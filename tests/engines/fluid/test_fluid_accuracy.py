@@ -101,7 +101,7 @@ def test_every_law_is_asked_that_has_a_fluid():
     assert all(sender.only_in for sender in left)
     for queue in {aqm_class(kind) for kind in AQMS} - queues:
         if not queue.only_in:
-            with pytest.raises(UnsupportedError, match="no honest fluid form"):
+            with pytest.raises(UnsupportedError, match="neither fluid nor loop"):
                 queue().initial()
 
 

@@ -12,6 +12,7 @@ from pi2_fluid import _core
 from pi2_fluid.engines.fluid.lanes.motion import motion_of
 from pi2_fluid.engines.fluid.lanes.timetable import Timetable
 from pi2_fluid.laws.aqms.pie import STEP, TABLES, just_below
+from pi2_fluid.laws.programs import plain_window
 from pi2_fluid.laws.tape import Tape, make_tape
 from pi2_fluid.laws.tapes import numbers_on_tape, tape_of
 from pi2_fluid.laws.trace import TraceError
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["obstacle", "run_compiled"]
 
-# Senders that have code of their own there, by their names in the compiled fluid, with the one
-# number that it takes of each; all others are tapes. And the encoders that it knows.
-_GAINS: Final = {"reno": "decrease", "scalable": "per_mark", "cbr": "rate"}
+# The encoders that have code of their own there; all others are tapes.
 _ENCODERS: Final = ("linear", "square", "coupled")
 _MOST_CLASSES: Final = 32
 _MOST_STATES: Final = 4
@@ -45,7 +44,7 @@ def obstacle(table: Timetable) -> str:
     for sender in table.senders:
         if sender.signal is None and sender.constant_rate is None:
             return f"{type(sender).__name__}, a window without signals,"
-        if not _has_own_code(sender) and (reason := _untaped(sender)):
+        if _own_code(sender)[0] == "tape" and (reason := _untaped(sender)):
             return reason
     if len(table.senders) > _MOST_CLASSES:
         return f"a scenario of more than {_MOST_CLASSES} classes"
@@ -90,8 +89,14 @@ def _too_long(name: str, *tapes: Tape | None) -> str:
     return ""
 
 
-def _has_own_code(sender: Sender) -> bool:
-    return declares(sender, "kernel") in _GAINS and getattr(sender, "increase", 1.0) == 1.0
+def _own_code(sender: Sender) -> tuple[str, Any]:
+    """Return the code that a sender has there, and the number that it takes; "tape": none."""
+    if sender.constant_rate is not None:
+        return "cbr", sender.sending_rate(1.0, 1.0)
+    plain = plain_window(sender)
+    if not plain:
+        return "tape", 0.0
+    return ("reno", plain["decrease"]) if "decrease" in plain else ("scalable", plain["per_mark"])
 
 
 def _untaped(sender: Sender) -> str:
@@ -132,7 +137,7 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
     traces = np.empty((samples * rows, n))
     classes = [
         {
-            "law": str(sender.kernel) if _has_own_code(sender) else "tape",
+            "law": _own_code(sender)[0],
             "group": group,
             "signal": sender.signal,
             "slow_start": bool(slow),
@@ -142,7 +147,6 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
         for sender, group, slow in zip(table.senders, table.group, table.slow_start, strict=True)
     ]
     own_queue = _has_own_queue(table.aqm)
-    numbers = table.aqm.fluid_parameters() if own_queue else {}
     tuning, edges = _tuning(table.aqm) if own_queue else ("plain", [])
     _core.fluid_lanes(
         classes,
@@ -153,9 +157,9 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
         str(table.aqm.encoder) if own_queue else "tape",
         tuning,
         edges,
-        _heuristics(numbers),
+        _heuristics(table.aqm),
         None if own_queue else _queue(table),
-        _numbers(table, numbers),
+        _numbers(table),
         _nodes(table),
         depth,
         statistics,
@@ -176,7 +180,7 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
 
 def _tapes(sender: Sender, runs: int) -> dict[str, Any]:
     """Return how many states a sender has, and its tapes where it is run by them."""
-    if _has_own_code(sender):
+    if _own_code(sender)[0] != "tape":
         return {"states": 1, "rate": None, "leave": None}
     return {"states": len(sender.states)} | {
         name: _packed(sender, tape_of(sender, function), runs) for name, function in _TAPES.items()
@@ -207,11 +211,6 @@ def _rows(runs: int, values: Iterable[Any]) -> FloatArray:
     return np.array(rows).reshape(-1, runs)
 
 
-def _gain(sender: Sender) -> Any:
-    own = _has_own_code(sender)
-    return sender.fluid_parameters()[_GAINS[str(sender.kernel)]] if own else 0.0
-
-
 def _other_states(table: Timetable) -> list[Any]:
     """Return the states besides windows with which the classes begin."""
     states: list[Any] = []
@@ -231,27 +230,28 @@ def _tuning(aqm: Aqm) -> tuple[str, list[tuple[float, float]]]:
     return "table", [(just_below(edge), factor) for edge, factor in reversed(TABLES[name])]
 
 
-def _heuristics(numbers: dict[str, Any]) -> dict[str, float]:
+def _heuristics(aqm: Aqm) -> dict[str, float]:
     """Return PIE's cap on what an update adds, its boost at long delays, and its idle decay."""
-    cap, boost = (STEP if numbers.get(name) else 0.0 for name in ("cap", "boost"))
-    return {"cap": cap or math.inf, "boost": boost, "decay": numbers.get("decay", 1.0)}
+    cap, boost = (STEP if getattr(aqm, name, False) else 0.0 for name in ("caps", "boosts"))
+    return {"cap": cap or math.inf, "boost": boost, "decay": getattr(aqm, "idle_decay", 1.0)}
 
 
-def _numbers(table: Timetable, aqm: dict[str, Any]) -> dict[str, FloatArray]:
-    """Return the rows of numbers; `aqm` has those of a queue that has code of its own."""
+def _numbers(table: Timetable) -> dict[str, FloatArray]:
+    """Return the rows of numbers; those of a queue that is run by its tapes are theirs."""
+    own = _has_own_queue(table.aqm)
     n = table.h.size
     names = ("alpha", "beta", "target", "limit", "k")
     interval = table.aqm.update_interval
     whole = {"window": table.window, "ramp": table.ramp, "capacity": table.capacity}
     given: dict[str, Iterable[Any]] = {
         "h": [table.h],
-        **{name: [aqm.get(name, 1.0)] for name in names},
+        **{name: [getattr(table.aqm, name, 1.0) if own else 1.0] for name in names},
         "update_interval": [math.inf if interval is None else interval],
         "buffer": [table.buffer],
         "base_rtt": table.base_rtt,
-        "gain": map(_gain, table.senders),
+        "gain": [_own_code(sender)[1] for sender in table.senders],
         "state": _other_states(table),
-        "law": [] if aqm else table.aqm.initial(),
+        "law": [] if own else table.aqm.initial(),
     }
     return {
         **{name: _rows(n, values) for name, values in given.items()},

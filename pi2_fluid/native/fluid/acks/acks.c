@@ -15,10 +15,7 @@ static void set_stream(acks_stream *stream, const pi2_acks_class *from)
     stream->law = from->law;
     stream->parameters = from->parameters;
     stream->states = from->law->states;
-    stream->kind = from->law == &pi2_sender_reno       ? RENO
-                   : from->law == &pi2_sender_scalable ? SCALABLE
-                   : from->law == &pi2_sender_cubic    ? CUBIC
-                                                       : OTHER_LAW;
+    stream->plain = from->law->plain.known;
     stream->steady = from->steady;
     stream->signal = from->signal;
     stream->band = from->band;

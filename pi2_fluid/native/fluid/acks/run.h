@@ -20,16 +20,13 @@ typedef struct {
     double silence;                  /* packets under way beyond its window, so that it waits */
 } acks_window;
 
-/* The laws that have what acknowledgements do inline. */
-enum { OTHER_LAW, RENO, SCALABLE, CUBIC };
-
 /* What a class does until the next known instant. */
 enum { PAUSES, STEADY, BUILDS_UP, RUNS };
 
 typedef struct {
     const pi2_sender_law *law;
     const void *parameters;
-    int kind, states;
+    int plain, states;
     int steady, signal, band, thinned, slow, spreads, copied, goes_on, phase;
     double number, per_flow, path, round_trip, per_round_trip, start, stop, ramp;
     double rate, kept;               /* of a steady one: packets/s of a flow; the part of it that enters the queue */

@@ -5,9 +5,6 @@
 #pragma once
 
 #include "fluid/acks/run.h"
-#include "laws/senders/cubic.h"
-#include "laws/senders/reno.h"
-#include "laws/senders/scalable.h"
 
 #define LEAST 0.01 /* segments, at which a window is held that its law would carry below */
 
@@ -20,30 +17,29 @@ static inline double acks_integral_until(const acks_stream *stream, acks_place t
 }
 
 /* The law's change of every state per second, and the cut apart from it. */
-static inline double acks_change_of(const acks_stream *stream, int kind, const double *x, double acks, double marks,
+static inline double acks_change_of(const acks_stream *stream, int plain, const double *x, double acks, double marks,
                                     double rtt, double *change)
 {
-    if (kind == RENO)
-        return pi2_reno_acked(stream->parameters, x[0], acks, marks, change);
-    if (kind == SCALABLE)
-        return pi2_scalable_acked(stream->parameters, x[0], acks, marks, change);
-    if (kind == CUBIC)
-        return pi2_cubic_acked(stream->parameters, x, acks, marks, change);
+    const pi2_plain_window *law = &stream->law->plain;
+    if (plain) {
+        *change = acks / x[0];
+        return (law->decrease * x[0] + law->per_mark) * marks;
+    }
     return stream->law->acked(stream->parameters, x, acks, marks, rtt, change);
 }
 
 /* By the midpoint rule, whose middle is where the last step leads to. */
-static inline void acks_follow_law(const acks_stream *stream, int kind, const acks_trial *step, double acks,
+static inline void acks_follow_law(const acks_stream *stream, int plain, const acks_trial *step, double acks,
                                    double marks, double rtt, acks_window *to)
 {
     const acks_window *now = stream->window + step->now;
-    const int n = kind == OTHER_LAW ? stream->states : kind == CUBIC ? PI2_CUBIC_STATES : 1;
+    const int n = plain ? 1 : stream->states;
     double middle[PI2_SENDER_STATES], change[PI2_SENDER_STATES], fallen, grown, size;
     for (int j = 0; j < n; j++)
         middle[j] = now->x[j] + 0.5 * step->dt * now->speed[j];
     if (middle[0] < LEAST)
         middle[0] = LEAST;
-    fallen = acks_change_of(stream, kind, middle, acks, marks, rtt, change) * step->dt;
+    fallen = acks_change_of(stream, plain, middle, acks, marks, rtt, change) * step->dt;
     for (int j = 1; j < n; j++) {
         to->x[j] = now->x[j] + change[j] * step->dt;
         to->speed[j] = change[j];
@@ -94,14 +90,10 @@ static inline void acks_move_window(acks_stream *stream, const acks_trial *step,
     }
     acks *= step->per_second;
     marks *= step->per_second;
-    if (stream->kind == RENO)
-        acks_follow_law(stream, RENO, step, acks, marks, rtt, to);
-    else if (stream->kind == SCALABLE)
-        acks_follow_law(stream, SCALABLE, step, acks, marks, rtt, to);
-    else if (stream->kind == CUBIC)
-        acks_follow_law(stream, CUBIC, step, acks, marks, rtt, to);
+    if (stream->plain)
+        acks_follow_law(stream, 1, step, acks, marks, rtt, to);
     else
-        acks_follow_law(stream, OTHER_LAW, step, acks, marks, rtt, to);
+        acks_follow_law(stream, 0, step, acks, marks, rtt, to);
 }
 
 void acks_leave_slow_start(pi2_acks *run, acks_stream *stream);

@@ -107,7 +107,7 @@ static void copy_nodes(pi2_routes *run, const pi2_routes_problem *problem)
         for (int j = 0; j < node->states; j++)
             if (!(from->aqm->still & (1u << j)))
                 node->moves[node->moving++] = j;
-        node->by_pi = node->continuous && node->moving == 1 && from->aqm->flow == pi2_pi_flow;
+        node->by_pi = node->continuous && node->moving == 1 && from->aqm->plain.encoder != PI2_OTHER_ENCODER;
     }
 }
 
@@ -119,7 +119,7 @@ static void copy_class(pi2_routes *run, const pi2_routes_problem *problem, int i
     c->parameters = from->parameters;
     c->signal = from->signal;
     c->thinned = from->thinned;
-    c->kind = fluid_kind_of(from->law);
+    c->plain = from->law->plain.known;
     c->listens = from->signal != PI2_FLUID_DEAF || !from->law->steady;
     c->answers = from->law->sending_rate_under && c->listens;
     c->windowed = !c->answers && from->law->sending_rate == pi2_window_sending_rate;
@@ -261,8 +261,8 @@ static void find_encoders(pi2_routes *run)
 {
     for (routes_visit *v = run->visits; v < run->visits + run->visit_count; v++) {
         const routes_node *node = run->nodes + v->node;
-        v->encoder = node->moving == 1 ? fluid_encoder_of(node->aqm) : OTHER_ENCODER;
-        v->coupling = fluid_coupling_of(v->encoder, node->law);
+        v->encoder = node->moving == 1 ? node->aqm->plain.encoder : PI2_OTHER_ENCODER;
+        v->coupling = node->aqm->plain.k;
         v->controller = node->controller;
         v->scalable = run->classes[v->class_].signal == PI2_FLUID_SCALABLE;
     }

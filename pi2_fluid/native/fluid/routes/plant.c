@@ -75,7 +75,7 @@ void routes_controller_slope(const pi2_routes *run, int l, const double *y, doub
     pi2_seen seen;
     if (node->by_pi) {
         const double growth = routes_queue_slope(link, net) * link->per_packet;
-        slope[0] = pi2_pi_slope(node->law, y[node->queue] * link->per_packet, growth);
+        slope[0] = fluid_pi_slope(&node->aqm->plain, y[node->queue] * link->per_packet, growth);
         return;
     }
     if (!node->continuous && !node->aqm->drift) {

@@ -63,7 +63,7 @@ typedef struct {
     const pi2_sender_law *law;
     const void *parameters;
     int signal, thinned, listens;
-    int kind;          /* RENO, SCALABLE, OTHER_LAW */
+    int plain;         /* its slope is inline */
     int windowed;      /* sends window / round-trip time */
     int answers;       /* its rate hears signals at once */
     int hands_on;      /* what it sends is at a node at once */

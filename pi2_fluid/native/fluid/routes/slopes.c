@@ -67,7 +67,7 @@ static double signal_then(const pi2_routes *run, const routes_class *c, const ro
 static inline double encoded(const pi2_routes *run, const routes_visit *v, const routes_reader *r)
 {
     const double u = routes_then(run, r, v->controller);
-    const signed char *sides = v->encoder == COUPLED ? routes_sides(run, r->mode, v->node) : NULL;
+    const signed char *sides = v->encoder == PI2_COUPLED ? routes_sides(run, r->mode, v->node) : NULL;
     return fluid_encode_on(sides ? sides[0] : fluid_is_within(v->coupling, u), v->encoder, v->coupling, u, v->scalable);
 }
 
@@ -84,7 +84,7 @@ static inline double hear(const pi2_routes *run, int i, double after, const doub
         double p;
         if (r->mode->signalling == 0.0)
             continue;
-        if (after == 0.0 && v->encoder != OTHER_ENCODER)
+        if (after == 0.0 && v->encoder != PI2_OTHER_ENCODER)
             p = encoded(run, v, r);
         else
             p = signal_then(run, c, v, after != 0.0 ? after * speed(run, r, slopes) : 0.0);
@@ -230,7 +230,7 @@ static inline void hear_all(const pi2_routes *run, int i, heard_then *then)
     const routes_class *c = run->classes + i;
     const routes_reader *r = run->readers + c->reader;
     then->x[0] = routes_then(run, r, c->x);
-    if (c->kind == OTHER_LAW)
+    if (!c->plain)
         for (int j = 1; j < c->states; j++)
             if (c->law->recalls & (1u << j))
                 then->x[j] = routes_then(run, r, c->x + j);
@@ -248,8 +248,8 @@ static inline void law_slopes(const pi2_routes *run, int i, const routes_point *
     heard_then then;
     hear_all(run, i, &then);
     *heard = then.x[0] / then.rtt * then.p;
-    if (c->kind != OTHER_LAW)
-        slopes[0] = fluid_window_rate(c->kind, c->parameters, x[0], *heard, at->per_rtt[i]);
+    if (c->plain)
+        slopes[0] = fluid_window_rate(&c->law->plain, x[0], *heard, at->per_rtt[i]);
     else
         c->law->rate(c->parameters, x, then.x, then.p, at->rtt[i], then.rtt, routes_rate_sides(run, c), slopes);
 }

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "laws/aqms/avq.h"
+#include "packet/controllers/avq.h"
 #include "packet/queues/qdisc.h"
 
 /* The parameters: those of the law, and what packets need beside them. */
@@ -97,9 +97,8 @@ void pi2_avq_look(const void *qdisc, pi2_avq_view *view)
 static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 {
     const avq *q = qdisc;
-    double state = q->begun ? q->capacity / served(q, queue) : q->law.start;
-    pi2_aqm_avq.saturate(&q->law, &state);
-    probe->controller = pi2_aqm_avq.controller(&q->law, &state);
+    const double part = q->begun ? q->capacity / served(q, queue) : q->law.start;
+    probe->controller = pi2_avq_signalled(&q->law, part);
     probe->classic = probe->scalable = NAN;
 }
 

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "laws/aqms/dualpi2.h"
+#include "packet/controllers/dualpi2.h"
 #include "packet/queues/dualpi2_update.h"
 #include "packet/queues/qdisc.h"
 #include "packet/queues/dualpi2.h"
@@ -53,7 +53,7 @@ typedef struct {
 } dualpi2_parameters;
 
 typedef struct {
-    double state[PI2_AQM_STATES]; /* of the real-valued law */
+    double state[PI2_PI_STATES]; /* of the real-valued law */
     int64_t credit;               /* bytes times percent */
     pi2_pi_ns_vars controller;    /* p', and the delay before (of the integers) */
     uint32_t coupled;             /* k p', at most 1 */
@@ -90,13 +90,12 @@ int64_t pi2_dualpi2_credit(const void *qdisc)
     return ((const dualpi2 *)qdisc)->vars.credit;
 }
 
-static void real_update(dualpi2 *d, const int64_t delay[2])
+static void real_update(dualpi2 *d, int64_t delay)
 {
-    const pi2_seen seen = {.queue_delay = {1e-9 * (double)delay[PI2_C], 1e-9 * (double)delay[PI2_L]}};
-    double after[PI2_AQM_STATES] = {0};
-    const pi2_dualpi2 *law = &d->params.law;
-    pi2_aqm_dualpi2.update(law, d->vars.state, &seen, law->coupled.pi.update_interval, after);
-    pi2_aqm_dualpi2.saturate(law, after);
+    double after[PI2_PI_STATES];
+    const pi2_pi_family *pi = &d->params.law.coupled.pi;
+    pi2_pi_update(pi, d->vars.state, 1e-9 * (double)delay, after);
+    pi2_pi_saturate(pi, after);
     memcpy(d->vars.state, after, sizeof after);
     d->vars.controller.p = (uint32_t)(after[0] * (double)FULL + 0.5);
 }
@@ -110,7 +109,7 @@ static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
     if (d->params.fixed)
         pi2_pi_ns_update(&d->params.controller, &d->vars.controller, driving);
     else
-        real_update(d, delay);
+        real_update(d, driving);
     set_base(d, d->vars.controller.p < limit ? d->vars.controller.p : limit);
     return now + d->params.interval;
 }
@@ -311,7 +310,7 @@ static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
     p->drop_overload = x->drop_overload != 0.0;
     p->at_enqueue = x->at_enqueue != 0.0;
     d->vars.credit = p->fresh_credit;
-    pi2_aqm_dualpi2.initial(&p->law, d->vars.state);
+    pi2_pi_initial(d->vars.state);
     return 1;
 }
 

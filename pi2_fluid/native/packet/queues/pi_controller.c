@@ -54,10 +54,10 @@ static void set_thresholds(pi2_controller *c)
     }
 }
 
-int pi2_controller_setup(pi2_controller *c, const void *parameters, const pi2_queue *queue, const pi2_aqm_law *law)
+int pi2_controller_setup(pi2_controller *c, const void *parameters, const pi2_queue *queue, pi2_encoder *encode)
 {
     const pi2_pi_parameters *p = parameters;
-    *c = (pi2_controller){.parameters = *p, .law = law};
+    *c = (pi2_controller){.parameters = *p, .encode = encode};
     c->arithmetic = (int)p->arithmetic;
     c->shift = c->arithmetic == PI2_2016 ? PI2_TICK_SHIFT : 0;
     c->delay_from = (int)p->delay_from;
@@ -72,7 +72,7 @@ int pi2_controller_setup(pi2_controller *c, const void *parameters, const pi2_qu
     c->rate_params.integers = c->arithmetic == PI2_2016;
     pi2_rate_reset(&c->rate);
     set_integers(c);
-    law->initial(&c->parameters.law, c->state);
+    pi2_pi_initial(c->state);
     set_thresholds(c);
     if (c->arithmetic < PI2_REAL || c->arithmetic > PI2_2016 || c->delay_from < PI2_HEAD || c->delay_from > PI2_LENGTH)
         return 0;
@@ -86,11 +86,11 @@ int64_t pi2_controller_first_tick(const void *qdisc)
 
 static void update_real(pi2_controller *c, int64_t delay, int backlog)
 {
-    const pi2_seen seen = {.queue_delay = {(double)delay * 1e-9}};
+    const pi2_pi_family *pi = &c->parameters.law.pi;
     const int idle = delay == 0 && c->state[1] == 0.0 && !backlog;
-    double after[PI2_AQM_STATES];
-    c->law->update(&c->parameters.law, c->state, &seen, c->parameters.law.pi.update_interval, after);
-    c->law->saturate(&c->parameters.law, after);
+    double after[PI2_PI_STATES];
+    pi2_pi_update(pi, c->state, (double)delay * 1e-9, after);
+    pi2_pi_saturate(pi, after);
     c->state[0] = idle ? after[0] * c->parameters.decay : after[0];
     c->state[1] = after[1];
 }
@@ -162,9 +162,7 @@ void pi2_controller_probe(const void *qdisc, const pi2_queue *queue, pi2_probe *
 {
     const pi2_controller *c = qdisc;
     const double u = pi2_controller_u(c);
-    const pi2_signal signal = c->law->encode(&c->parameters.law, u);
     (void)queue;
     probe->controller = u;
-    probe->classic = signal.classic;
-    probe->scalable = signal.scalable;
+    c->encode(&c->parameters.law, u, &probe->classic, &probe->scalable);
 }

@@ -3,7 +3,7 @@
  * PI2 paper (CoNEXT'16), sections 4 and 5; Linux 6.18, net/sched/sch_dualpi2.c; github.com/olgabo/dualpi2, sch_pi2. */
 #pragma once
 
-#include "laws/aqms/pi_family.h"
+#include "packet/controllers/pi_family.h"
 #include "packet/queues/dualpi2_update.h"
 #include "packet/queues/pi2_update.h"
 #include "packet/queues/qdisc.h"
@@ -45,20 +45,20 @@ typedef struct {
     int arithmetic, shift; /* a time of t ns is t >> shift ticks */
     uint32_t k;            /* integers of 2016 */
     pi2_pi_parameters parameters;
-    const pi2_aqm_law *law;
+    pi2_encoder *encode;
     pi2_pi_ns_params ns_params;
     pi2_2016_params params_2016;
     pi2_rate_params rate_params;
     int64_t interval, first; /* ns */
     /* variables */
-    double state[PI2_AQM_STATES]; /* of the law */
+    double state[PI2_PI_STATES];
     pi2_pi_ns_vars ns;
     pi2_2016_vars vars_2016;
     pi2_rate_vars rate;
 } pi2_controller;
 
 /* The entries of a discipline's table; 0 if the parameters are not what they can be. */
-int pi2_controller_setup(pi2_controller *c, const void *parameters, const pi2_queue *queue, const pi2_aqm_law *law);
+int pi2_controller_setup(pi2_controller *c, const void *parameters, const pi2_queue *queue, pi2_encoder *encode);
 int64_t pi2_controller_first_tick(const void *qdisc);
 int64_t pi2_controller_tick(void *qdisc, pi2_queue *queue, int64_t now);
 void pi2_controller_probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe);
@@ -146,7 +146,7 @@ static inline int pi2_controller_dequeue(pi2_controller *c, pi2_queue *queue, pi
 #define PI2_PI_QDISC(law, judge)                                                                                      \
     static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)                                     \
     {                                                                                                                 \
-        return pi2_controller_setup(qdisc, parameters, queue, &pi2_aqm_##law);                                        \
+        return pi2_controller_setup(qdisc, parameters, queue, pi2_encode_##law);                                 \
     }                                                                                                                 \
     static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)             \
     {                                                                                                                 \

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "laws/aqms/pie.h"
+#include "packet/controllers/pie.h"
 #include "packet/core/random.h"
 #include "packet/queues/pie_update.h"
 

@@ -8,7 +8,7 @@ static const int64_t LONG_DELAY = 250000000 >> PI2_TICK_SHIFT; /* ticks of 64 ns
 /* Longer delays than these 17 s would overflow 64 bits; p has long been 1 then. */
 static const int64_t LONGEST = INT64_C(1) << 28;
 
-/* Steps of the tables of laws/aqms/pie.c that can be taken by shifts, -1: none. */
+/* Steps of the tables of packet/controllers/pie.c that can be taken by shifts, -1: none. */
 static int rows_of(double table)
 {
     static const int ROWS[] = {[PI2_TABLE_NONE] = 0,   [PI2_TABLE_RFC8033] = 6,    [PI2_TABLE_RFC8034] = -1,
@@ -27,7 +27,7 @@ int pi2_pie_setup(pi2_pie_params *params, const pi2_pie *law, int arithmetic, in
     params->target = (int64_t)(law->pi.target * 1e9 + 0.5) >> params->shift;
     params->quirks = quirks;
     if (arithmetic == PI2_PIE_REAL)
-        return pi2_aqm_pie.sound(&params->law);
+        return pi2_pie_sound(&params->law);
     params->rows = rows_of(law->table);
     params->alpha = (uint64_t)(law->pi.alpha * 16.0 + 0.5) * (full / PI2_TICKS_PER_SECOND);
     params->beta = (uint64_t)(law->pi.beta * 16.0 + 0.5) * (full / PI2_TICKS_PER_SECOND);
@@ -39,7 +39,7 @@ int pi2_pie_setup(pi2_pie_params *params, const pi2_pie *law, int arithmetic, in
 void pi2_pie_start(const pi2_pie_params *params, pi2_pie_vars *vars)
 {
     *vars = (pi2_pie_vars){0};
-    pi2_aqm_pie.initial(&params->law, vars->state);
+    pi2_pie_initial(&params->law, vars->state);
 }
 
 /* How far the gains are shifted down: by 1 below 10 %, and by 2 more at each further decade. */
@@ -111,14 +111,13 @@ static void update_integers(const pi2_pie_params *params, pi2_pie_vars *vars, in
 
 static void update_real(const pi2_pie_params *params, pi2_pie_vars *vars, int64_t delay, int idle)
 {
-    const pi2_seen seen = {.queue_delay = {(double)delay * 1e-9}};
-    double after[PI2_AQM_STATES] = {0.0};
+    double after[PI2_PIE_STATES];
     pi2_pie law = params->law;
     if (!idle)
         law.decay = 1.0; /* the law would let p decay whenever both delays are 0 */
-    pi2_aqm_pie.update(&law, vars->state, &seen, law.pi.update_interval, after);
-    pi2_aqm_pie.saturate(&law, after);
-    for (int i = 0; i < 3; i++)
+    pi2_pie_real_update(&law, vars->state, (double)delay * 1e-9, law.pi.update_interval, after);
+    pi2_pi_saturate(&law.pi, after);
+    for (int i = 0; i < PI2_PIE_STATES; i++)
         vars->state[i] = after[i];
     vars->p = after[0] < 1.0 ? (uint64_t)(after[0] * (double)params->full) : params->full;
     vars->before = delay;

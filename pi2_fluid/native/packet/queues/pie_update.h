@@ -1,12 +1,12 @@
 /* PIE's update of its drop probability: in the integers of two generations of Linux, and in real numbers.
- * RFC 8033, section 4.2; Linux 6.18 and 4.14, net/sched/sch_pie.c; real numbers: laws/aqms/pie.c.
+ * RFC 8033, section 4.2; Linux 6.18 and 4.14, net/sched/sch_pie.c; real numbers: packet/controllers/pie.c.
  *
  * Time is in ticks: 64 ns in integers, 1 ns in real numbers. */
 #pragma once
 
 #include <stdint.h>
 
-#include "laws/aqms/pie.h"
+#include "packet/controllers/pie.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,7 +29,7 @@ typedef struct {
     int decay;            /* whether p decays while the queue is idle */
     int strict_idle;      /* 1: a queue with a backlog is not idle, even at a delay of 0 (Linux) */
     int64_t target;       /* ticks */
-    pi2_pie law;          /* real numbers: what laws/aqms/pie.c is configured by */
+    pi2_pie law;          /* real numbers: what packet/controllers/pie.c is configured by */
 } pi2_pie_params;
 
 typedef struct {

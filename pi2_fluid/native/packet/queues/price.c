@@ -1,7 +1,7 @@
 /* Price: counts what arrives, and marks what leaves. It knows nothing of the queue, whose packets wait as they came.
  * Paganini, Wang, Low, Doyle (2002), Figure 4, where a packet is marked if what is drawn is below the probability, as
  * its text has it, and not from there on. */
-#include "laws/aqms/price.h"
+#include "packet/controllers/price.h"
 #include "packet/queues/qdisc.h"
 
 typedef struct {
@@ -9,12 +9,12 @@ typedef struct {
     int64_t bytes;      /* that came since the last update */
     int64_t interval;   /* ns */
     pi2_price law;
-    double state[PI2_AQM_STATES];
+    double price; /* s */
 } price;
 
 static double signalled(const price *q)
 {
-    return pi2_aqm_price.encode(&q->law, q->state[PI2_PRICE]).scalable;
+    return pi2_price_encode(q->law.phi, q->price);
 }
 
 static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
@@ -23,7 +23,6 @@ static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
     (void)queue;
     *q = (price){.law = *(const pi2_price *)parameters};
     q->interval = pi2_ns(q->law.update_interval);
-    pi2_aqm_price.initial(&q->law, q->state);
     return q->interval > 0 && q->law.phi > 1.0 && q->law.utilization > 0.0;
 }
 
@@ -65,12 +64,9 @@ static int64_t first_tick(const void *qdisc)
 static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
 {
     price *q = qdisc;
-    const pi2_seen seen = {.capacity = queue->capacity / 8.0 / (double)queue->mtu};
-    double after[PI2_AQM_STATES];
-    q->state[PI2_PRICE_COUNT] = (double)q->bytes / (double)queue->mtu;
-    pi2_aqm_price.update(&q->law, q->state, &seen, q->law.update_interval, after);
-    pi2_aqm_price.saturate(&q->law, after);
-    q->state[PI2_PRICE] = after[PI2_PRICE];
+    const double capacity = queue->capacity / 8.0 / (double)queue->mtu;
+    const double packets = (double)q->bytes / (double)queue->mtu;
+    q->price = pi2_price_update(&q->law, q->price, packets, capacity, q->law.update_interval);
     q->bytes = 0;
     q->threshold = pi2_bits_below(signalled(q));
     return now + q->interval;
@@ -80,7 +76,7 @@ static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 {
     const price *q = qdisc;
     (void)queue;
-    probe->controller = q->state[PI2_PRICE];
+    probe->controller = q->price;
     probe->classic = probe->scalable = signalled(q);
 }
 

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "laws/aqms/red.h"
+#include "packet/controllers/red.h"
 #include "packet/queues/qdisc.h"
 #include "packet/queues/red.h"
 
@@ -37,7 +37,7 @@ enum {
     ALONE,   /* none: every packet is drawn for by itself */
 };
 
-enum { AVERAGE, HIGHEST_P }; /* the law's states */
+enum { AVERAGE = PI2_RED_AVERAGE, HIGHEST_P = PI2_RED_MAX_P };
 
 /* The idle decay of the kernel, a table of shifts that user space computes: index and largest shift. */
 enum { CELLS = 256, LARGEST_SHIFT = 31, CELL_BITS = 32 };
@@ -61,7 +61,7 @@ typedef struct {
 } red_parameters;
 
 typedef struct {
-    double state[PI2_AQM_STATES]; /* of the real-valued law */
+    double state[PI2_RED_STATES]; /* of the real-valued law */
     double reach;                 /* real: count p at which the next signal is due */
     int64_t average;              /* fixed: bytes times 2^shift */
     int64_t gap;                  /* fixed: bytes times packets; (average - min) count at which it is due */
@@ -142,7 +142,7 @@ static double uniform(pi2_draws *draws)
 static int judge_real(red *r, pi2_draws *draws)
 {
     red_variables *v = &r->vars;
-    const double p = pi2_aqm_red.controller(&r->params.law, v->state);
+    const double p = pi2_red_signalled(&r->params.law, v->state);
     if (p == 0.0 || p >= 1.0) {
         v->count = -1;
         return p == 0.0 ? PI2_RED_PASS : PI2_RED_FORCED;
@@ -228,14 +228,12 @@ static void adapt_fixed(red *r)
 static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
 {
     red *r = qdisc;
-    static const pi2_seen nothing = {.queue = 0.0}; /* the law adapts by its average alone */
-    double after[PI2_AQM_STATES] = {0};
     (void)queue;
     if (r->params.fixed) {
         adapt_fixed(r);
     } else {
-        pi2_aqm_red.update(&r->params.law, r->vars.state, &nothing, r->params.law.update_interval, after);
-        memcpy(r->vars.state, after, sizeof after);
+        if (r->params.law.adaptive != 0.0)
+            r->vars.state[HIGHEST_P] = pi2_red_adapted(&r->params.law, r->vars.state);
     }
     return now + r->params.interval;
 }
@@ -252,13 +250,13 @@ void pi2_red_look(const void *qdisc, pi2_red_view *view)
     const red *r = qdisc;
     const red_parameters *p = &r->params;
     const double scale = p->fixed ? ldexp(1.0, -p->shift) : 1.0 / p->per_byte;
-    double state[PI2_AQM_STATES] = {r->vars.state[AVERAGE], r->vars.state[HIGHEST_P]};
+    double state[PI2_RED_STATES] = {r->vars.state[AVERAGE], r->vars.state[HIGHEST_P]};
     if (p->fixed) {
         state[AVERAGE] = (double)r->vars.average * scale * p->per_byte;
         state[HIGHEST_P] = ldexp((double)r->vars.max_p, -32);
     }
     view->average = p->fixed ? (double)r->vars.average * scale : state[AVERAGE] * scale;
-    view->p = pi2_aqm_red.controller(&p->law, state);
+    view->p = pi2_red_signalled(&p->law, state);
     view->max_p = state[HIGHEST_P];
     view->count = r->vars.count;
 }
@@ -359,7 +357,8 @@ static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
         set_fixed(r, &p->law, mtu);
         set_decay(p);
     }
-    pi2_aqm_red.initial(&p->law, r->vars.state);
+    r->vars.state[AVERAGE] = 0.0;
+    r->vars.state[HIGHEST_P] = p->law.max_p;
     r->vars.count = -1;
     r->vars.idle_since = PI2_NEVER;
     return 1;

@@ -10,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "laws/aqms/rem.h"
+#include "packet/controllers/price.h"
+#include "packet/controllers/rem.h"
 #include "packet/queues/qdisc.h"
 
 /* The parameters: those of the law, and what packets need beside them. */
@@ -31,7 +32,7 @@ typedef struct {
     double packet;                 /* bytes */
     int64_t interval;              /* ns */
     uint8_t bytes, ecn, ns3;
-    double state[PI2_AQM_STATES];  /* of the law */
+    double state[PI2_REM_STATES];  /* of the law */
     double probability;            /* of a signal, until the next update */
 } rem;
 
@@ -85,15 +86,9 @@ static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
 {
     rem *r = qdisc;
     const double bytes = (double)pi2_queue_bytes(queue) / r->packet;
-    const pi2_seen seen = {
-        .queue = !r->bytes ? (double)pi2_queue_packets(queue) : r->ns3 ? floor(bytes) : bytes,
-        .capacity = queue->capacity / (8.0 * r->packet),
-    };
-    double after[PI2_AQM_STATES] = {0};
-    pi2_aqm_rem.update(&r->law, r->state, &seen, r->law.update_interval, after);
-    pi2_aqm_rem.saturate(&r->law, after);
-    memcpy(r->state, after, sizeof after);
-    r->probability = pi2_aqm_rem.encode(&r->law, r->state[PI2_REM_PRICE]).classic;
+    const double length = !r->bytes ? (double)pi2_queue_packets(queue) : r->ns3 ? floor(bytes) : bytes;
+    pi2_rem_update(&r->law, r->state, length, queue->capacity / (8.0 * r->packet));
+    r->probability = pi2_price_encode(r->law.phi, r->state[PI2_REM_PRICE]);
     return now + r->interval;
 }
 
@@ -132,7 +127,6 @@ static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
     r->bytes = x->bytes != 0.0;
     r->ecn = x->ecn != 0.0;
     r->ns3 = x->ns3 != 0.0;
-    pi2_aqm_rem.initial(&r->law, r->state);
     return 1;
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "laws/senders/paganini.h"
+#include "packet/tcp/congestion/paganini_law.h"
 
 #define PI2_PAGANINI_OWN(F) \
     F(window)        /* segments whose marks it remembers, 1 to 128 */ \

@@ -2,7 +2,7 @@
  * Athuraliya, Low, Li, Yin, "REM: Active Queue Management" (IEEE Network, 2001); units and order of ns-2. */
 #pragma once
 
-#include "laws/aqm.h"
+#include "parameters.h"
 
 #define PI2_REM_FIELDS(F) \
     F(gamma)           /* of the price, per packet that arrives too much */ \
@@ -17,3 +17,6 @@ typedef struct {
 } pi2_rem;
 
 enum { PI2_REM_PRICE, PI2_REM_AVERAGE, PI2_REM_COUNT, PI2_REM_STATES };
+
+/* One update, at such a queue (packets) and capacity (packets/s). */
+void pi2_rem_update(const pi2_rem *p, double *state, double queue, double capacity);

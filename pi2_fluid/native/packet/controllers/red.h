@@ -1,7 +1,8 @@
-/* What configures RED's law, which its queue discipline shares: see red.c. */
+/* RED: every packet moves an average of the queue, and a profile turns it into a probability; adaptive RED moves the
+ * profile. Floyd and Jacobson (1993); Floyd, Gummadi, Shenker, "Adaptive RED" (2001). */
 #pragma once
 
-#include "laws/aqm.h"
+#include "parameters.h"
 
 #define PI2_RED_FIELDS(F) \
     F(min)             /* packets */ \
@@ -15,3 +16,10 @@
 typedef struct {
     PI2_RED_FIELDS(PI2_FIELD)
 } pi2_red;
+
+enum { PI2_RED_AVERAGE, PI2_RED_MAX_P, PI2_RED_STATES };
+
+/* max_p after an adaptation; */
+double pi2_red_adapted(const pi2_red *p, const double *state);
+/* the probability p_b at the average. */
+double pi2_red_signalled(const pi2_red *p, const double *state);

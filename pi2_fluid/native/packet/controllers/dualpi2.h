@@ -1,7 +1,7 @@
-/* What configures DualPI2's law, which its queue discipline shares: see dualpi2.c. */
+/* What configures DualPI2. */
 #pragma once
 
-#include "laws/aqms/pi_family.h"
+#include "packet/controllers/pi_family.h"
 
 #define PI2_DUALPI2_OWN(F) \
     F(step)           /* s: delay of L above which all its packets are marked; with a ramp, its centre */ \

@@ -2,7 +2,7 @@
  * of the link is used. Kunniyur, Srikant (SIGCOMM 2001; IEEE/ACM Transactions on Networking, 2004). */
 #pragma once
 
-#include "laws/aqm.h"
+#include "parameters.h"
 
 #define PI2_AVQ_FIELDS(F) \
     F(utilization) /* part of the capacity that flows may have */ \
@@ -14,3 +14,6 @@
 typedef struct {
     PI2_AVQ_FIELDS(PI2_FIELD)
 } pi2_avq;
+
+/* The probability at which a queue is signalled whose virtual capacity is this part of the link's. */
+double pi2_avq_signalled(const pi2_avq *p, double part);
