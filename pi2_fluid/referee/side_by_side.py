@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.errors import AssumptionWarning
+from pi2_fluid.errors import AssumptionWarning, UnsupportedError
 from pi2_fluid.referee import references
 from pi2_fluid.referee.cells import AFTER, Cell
 from pi2_fluid.referee.judging import z_of_both
@@ -121,7 +121,7 @@ def _fluid(cell: Cell) -> dict[str, float]:
         warnings.simplefilter("error", AssumptionWarning)
         try:
             found = pf.simulate(cell.scenario, pf.Fluid())
-        except AssumptionWarning:
+        except (AssumptionWarning, UnsupportedError):  # it has no CoDel
             return {}
     summary = pf.summarize(found, after=AFTER)
     return {name: float(summary[its]) for name, its in _FLUID.items()}
@@ -141,7 +141,7 @@ def side_by_side_markdown(found: Sequence[Beside]) -> str:
         f" standard deviation of one run. Of {len(scores)} statistics {len(far_apart(found))} have"
         f" a |z| above {_FAR:g}; the root mean square of z is"
         f" {float(np.sqrt(np.mean(np.square(scores)))):.2f}. An em dash: the fluid model has no"
-        " such statistic, or warns that an assumption does not hold; quantiles have no z."
+        " such statistic or queue, or warns that an assumption does not hold; quantiles have no z."
     )
     parts = [summary]
     for cell in LIVE_CELLS:
