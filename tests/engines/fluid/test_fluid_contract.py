@@ -455,16 +455,6 @@ def test_reference_by_lanes_with_jax(name: str, table: Any, jax: Any) -> None:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Branching(pf.Sender):
-    """A law that looks at its numbers, which JAX cannot compile."""
-
-    signal: ClassVar = "classic"
-
-    def rate(self, x: Any, x_delayed: Any, signal_delayed: Any, rtt: Any, rtt_delayed: Any) -> Any:
-        return 1.0 if signal_delayed > 0.5 else 0.0
-
-
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Forgetful(pf.Sender):
     """Two states, and one rate."""
 
@@ -510,7 +500,6 @@ REFUSED: list[tuple[tuple[str, ...], str, Scenario, str]] = [
         SAMPLED["dual queue"],
         "DualPi2 (with update=.continuous. is not in|has 2 queues)",
     ),
-    (("jax lanes",), "sampled", scenario(Pi2(), Flows(Branching(), 1, 0.1)), "cannot be compiled"),
     (("jax lanes",), "sampled", scenario(Pi2(), Flows(Forgetful(), 1, 0.1)), "has the states"),
 ]
 
