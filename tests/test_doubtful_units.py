@@ -17,7 +17,19 @@ import pi2_fluid as pf
 from pi2_fluid.records.record import Record, keys_beside
 
 #: Times of a run, and of a source that sends by turns, which may be as long as one likes.
-FREE = {"at", "duration", "hold", "hold_time", "idle", "off", "on", "start", "start_jitter", "stop"}
+FREE = {
+    "at",
+    "duration",
+    "hold",
+    "hold_time",
+    "idle",
+    "off",
+    "on",
+    "start",
+    "start_jitter",
+    "stop",
+    "times",
+}
 
 
 def records() -> list[type[Record]]:
