@@ -222,7 +222,7 @@ def test_acknowledgements_that_wait_and_losses_upstream_are_found() -> None:
     scenario = pf.Scenario("20s", network=pf.Network(nodes, flows))
     found = pf.compare(scenario, pf.Fluid(), pf.Packets(seeds=2))
     assert why(found, "drop_fraction.back").startswith("acknowledgements take 4.")
-    assert "links before this one drop 6." in why(found, "utilization.on")
+    assert "links before this one drop 5." in why(found, "utilization.on")
     assert why(found, "throughput.data").startswith("at there, on: acknowledgements of data spend")
 
 

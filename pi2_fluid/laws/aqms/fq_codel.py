@@ -73,7 +73,7 @@ class FqCodel(FlowQueueing):
     >>> runs = pf.packet.simulate(one, seeds=1)
     >>> waits = pf.summarize(runs, after="2s").delay_mean_of.sel(seed=1)
     >>> print(*(f"{1e3 * wait:.1f} ms" for wait in waits))
-    0.8 ms 11.4 ms
+    0.4 ms 11.8 ms
     """
 
     discipline: ClassVar = "fq_codel"

@@ -60,7 +60,7 @@ class FqPie(FlowQueueing):
     >>> runs = pf.packet.simulate(one, seeds=1)
     >>> waits = pf.summarize(runs, after="2s").delay_mean_of.sel(seed=1)
     >>> print(*(f"{1e3 * wait:.1f} ms" for wait in waits))
-    0.7 ms 12.8 ms
+    0.6 ms 12.6 ms
     """
 
     discipline: ClassVar = "fq_pie"
