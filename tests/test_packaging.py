@@ -143,7 +143,7 @@ def test_the_readme_is_tried_whole() -> None:
     assert code.count("import pi2_fluid as pf") == 1
     assert code.count("print(") == text.count("```python") == 2
     asked = [line.split(" | ")[-1].split()[1] for line in lines]
-    assert asked == ["check", "check", "margins", "tune"]
+    assert asked == ["check", "compare", "check", "margins", "tune"]
 
 
 def test_a_wheel_sees_no_compiler() -> None:
