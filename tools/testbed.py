@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 import pi2_fluid as pf
 from pi2_fluid import _core
 from pi2_fluid.laws import presets
-from pi2_fluid.plot import page_style
+from pi2_fluid.plot import page_style, save_picture
 from pi2_fluid.saving import save_text
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -186,7 +186,7 @@ def draw(found: list[dict[str, float]], path: Path) -> None:
             ax.set(xlabel=f"measured: {label}", ylabel="packets")
             ax.legend()
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=110)
+        save_picture(figure, path)
 
 
 def stored() -> str:

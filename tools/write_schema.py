@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import sys
 from collections.abc import Collection
 from dataclasses import MISSING, Field
 from inspect import signature
@@ -141,6 +142,9 @@ def sentence(cls: Any, key: str) -> str:
         whole = re.sub(r"^As in \w+: ", "", whole)
         if whole and not whole.startswith("As in"):
             return whole
+        like = re.match(r"As in (\w+)", whole)
+        if like and like[1] in (known := vars(sys.modules[base.__module__])):
+            return sentence(known[like[1]], key)  # no base: the law that runs in each of its queues
     return ""
 
 
