@@ -643,8 +643,9 @@ def test_large_windows_of_dctcp_cycle_as_the_renewal_law_says():
     size, omega = swing_of(fluid.queue_delay)
     assert complex(root).imag == pytest.approx(omega, rel=0.05)
     assert size == pytest.approx(0.41, abs=0.02)
+    # Runs scatter by 20 % with 40 flows and by 10 % and more with 160, so three each.
     found = [
-        swing_of(pf.packet.simulate(dctcp_alone("rate", 150, count, 120.0), seeds=1).sojourn)
+        swing_of(pf.packet.simulate(dctcp_alone("rate", 150, count, 120.0), seeds=3).sojourn)
         for count in (40, 160)
     ]
     assert found[1][0] / found[0][0] > 0.65  # of noise a half would be left, and less than this:

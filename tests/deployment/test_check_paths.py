@@ -135,7 +135,7 @@ def test_what_is_no_path_is_refused(text, how, said) -> None:
 
 @pytest.mark.slow
 def test_the_screen_says_what_they_are_together(found, capsys) -> None:
-    print_checked(found, "reno")
+    print_checked(found, "reno", {})
     out = " ".join(capsys.readouterr().out.split())
     assert "together: wan0, wlan0" in out
     assert "UNSTABLE by rates, in the sampled model" in out

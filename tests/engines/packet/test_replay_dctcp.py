@@ -207,12 +207,14 @@ def test_linux_3_18_keeps_the_balance_that_later_integers_lose():
     for variant in ("linux", "linux3.18", "rfc8257"):
         cubic, dctcp = scenario.flows
         flows = (cubic, replace(dctcp, sender=Dctcp(variant=variant)))
-        runs = packet.simulate(replace(scenario, flows=flows, duration=65.0), seeds=3, bin=1.0)
+        runs = packet.simulate(replace(scenario, flows=flows, duration=65.0), seeds=12, bin=1.0)
         rates = runs.throughput.sel(time=slice(25.0, None)).mean("time").to_numpy()
         ratios[variant] = rates[:, 0] / rates[:, 1]
     assert ratios["linux"].max() < 0.4
     assert ratios["linux3.18"].min() > 0.6
-    assert np.median(ratios["linux3.18"]) == pytest.approx(np.median(ratios["rfc8257"]), rel=0.15)
+    # A run scatters by 10 %, so the ratio of two means of 12 by 4 %, of which 12 % is three times.
+    mean = {variant: found.mean() for variant, found in ratios.items()}
+    assert mean["linux3.18"] == pytest.approx(mean["rfc8257"], rel=0.12)
 
 
 @pytest.mark.parametrize("queue", ["coupled", "pie"])
