@@ -25,6 +25,7 @@ FREE = {
     "idle",
     "off",
     "on",
+    "period",
     "start",
     "start_jitter",
     "stop",
