@@ -1,6 +1,7 @@
 from pi2_fluid import fluid as fluid
 from pi2_fluid import linux as linux
 from pi2_fluid import loop as loop
+from pi2_fluid import measured as measured
 from pi2_fluid import ops as ops
 from pi2_fluid import packet as packet
 from pi2_fluid import qdisc as qdisc

@@ -43,7 +43,7 @@ FLOORS: list[set[str]] = [
     {"laws"},
     {"network"},
     {"tc", "results", "plot"},
-    {"engines.engine"},
+    {"engines.engine", "measured"},
     {"loop", "engines.fluid", "engines.packet", "engines.ns3", "engines.linux"},
     {"engines.fluid.lanes"},
     {"engines.fluid.batches", "engines.packet.replays"},

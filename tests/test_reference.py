@@ -86,7 +86,7 @@ def test_it_has_everything_that_is_public() -> None:
         if heading.startswith("pf."):
             assert operator.attrgetter(heading.removeprefix("pf."))(pf) is shown(path), path
     public = {name: getattr(pf, name) for name in dir(pf) if not name.startswith("_")}
-    for module in ("fluid", "linux", "loop", "packet", "presets", "qdisc", "ops"):
+    for module in ("fluid", "linux", "loop", "measured", "packet", "presets", "qdisc", "ops"):
         inside = public.pop(module)
         public |= {f"{module}.{name}": getattr(inside, name) for name in inside.__all__}
     del public["ops.Number"]  # a type, for annotations

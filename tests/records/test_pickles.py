@@ -38,7 +38,7 @@ WEB = pf.Scenario(
     pf.Transfers(pf.Reno(), 3, "20ms", size=pf.Exponential(20), idle="0.1s"),
 )
 #: Widgets live in one notebook.
-STAYS = {"explore"}
+STAYS = {"measured", "explore"}
 
 
 def laws() -> dict[str, list[Any]]:
