@@ -26,7 +26,7 @@ from pi2_fluid.tc.observing.sqm import read_sqm
 from pi2_fluid.tc.observing.times import leading_time, of_watch
 from pi2_fluid.tc.proposals import read_proposal
 
-__all__ = ["Reading", "observe"]
+__all__ = ["LineReader", "Reading", "observe"]
 
 _OUTPUT: Final = {"qdisc", "deleted", "class", "filter"}
 _TRACE: Final = re.compile(r"\++ ")
@@ -105,7 +105,7 @@ def observe(text: str) -> Reading:
     [('wan0', 'pie'), ('lan0', 'fq_codel')]
     """
     plain = clean(text)
-    reader = _Reader(plain)
+    reader = LineReader(plain)
     reader.read()
     configured = [*read_networkd(plain), *read_sqm(plain), *read_metrics(plain)]
     for block in (block for one in configured for block in one.blocks):
@@ -118,7 +118,7 @@ def observe(text: str) -> Reading:
 
 
 @dataclass
-class _Reader:
+class LineReader:
     """What is known at a line of a text, and what was read up to there."""
 
     text: str
@@ -176,14 +176,19 @@ class _Reader:
             self._queue(block, "printed", where, told=where[2] != dev)
         elif words[0] == "class" and len(words) > 2:
             self.block = None
-            self._class_printed(class_of_words(words[1:], typed=False))
+            self._class_printed(class_of_words(words[1:], typed=False), words)
         elif words[0] == "filter":
             self.block = None
         elif words[0][0] in "[{" and begins_json(self.text, at + line.index(words[0])):
             return self._json(at + line.index(words[0]))
-        elif not self._around(line) and not self._command(line) and self.block is not None:
-            add_line(self.block, words)
+        elif not self._around(line) and not self._command(line):
+            self._below(words)
         return at
+
+    def _below(self, words: list[str]) -> None:
+        """Read a line that may be of the counters of the queue above it."""
+        if self.block is not None:
+            add_line(self.block, words)
 
     # Commands
 
@@ -259,8 +264,9 @@ class _Reader:
                 self.classless.append(one)
         self.of_classes = None
 
-    def _class_printed(self, shaped: ShapedClass | None) -> None:
-        """Keep the rate of a class, where it is known whose it is."""
+    def _class_printed(self, shaped: ShapedClass | None, said: Sequence[str] = ()) -> None:
+        """Keep the rate of a class, where it is known whose it is; `said` is its line."""
+        del said  # for who follows a log
         if shaped is None:
             return
         if self.around[2] is not None:

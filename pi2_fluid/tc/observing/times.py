@@ -52,6 +52,8 @@ def leading_time(line: str) -> tuple[float, str] | None:
 
     Examples
     --------
+    >>> leading_time("Time: 1764270000.25")
+    (1764270000.25, '')
     >>> leading_time("Time: 1764270000.5"), leading_time("1764270000500 qdisc pie 1: root")
     ((1764270000.5, ''), (1764270000.5, 'qdisc pie 1: root'))
     >>> leading_time("Thu Nov 27 19:00:00 UTC 2025"), leading_time("[2025-11-27T19:00:00+01:00] x")
@@ -76,7 +78,9 @@ def of_watch(line: str) -> tuple[str, float] | None:
 def time_in(entry: dict[str, object]) -> float | None:
     """Return the time that an object of JSON has beside others; None without one."""
     for key in _KEYS:
-        value = entry.get(key)
+        if key not in entry:
+            continue
+        value = entry[key]
         text = f"{value:.6f}" if isinstance(value, float) else str(value)
         if (found := leading_time(text)) is not None and not found[1]:
             return found[0]
@@ -89,7 +93,8 @@ def as_time(text: str) -> float:
     A date without a year is of 1972, and one without a zone of UTC: differences are true.
     """
     if re.fullmatch(_EPOCH, text):
-        return float(text.replace(",", ".")) / _PARTS.get(len(text), 1.0)
+        parts = _PARTS.get(len(text), 1.0) if text.isdecimal() else 1.0
+        return float(text.replace(",", ".")) / parts
     clock = re.search(_CLOCK, text)
     assert clock is not None
     hours, minutes, seconds = clock[0].replace(",", ".").split(":")
