@@ -8,13 +8,18 @@ sch_red.c; iproute2 7.3, the functions print_xstats.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import Any, Final
 
+from pi2_fluid.deployment.cake_counters import of_cake
+from pi2_fluid.deployment.flow_counters import of_codel
+from pi2_fluid.deployment.heard import Heard, heard_of
+from pi2_fluid.deployment.other_counters import OTHERS, of_others
+from pi2_fluid.errors import QuantityError
+from pi2_fluid.tc.codel import codel_numbers
 from pi2_fluid.tc.observing import Series
 from pi2_fluid.tc.options import KINDS
-from pi2_fluid.tc.statistics import MOMENTARY, STRANGERS
+from pi2_fluid.tc.strangers import STRANGERS
 
 __all__ = ["ONE_INSTANT", "Heard", "heard_of", "observed_of", "words_of"]
 
@@ -28,94 +33,21 @@ _MARKED_UP_TO: Final = 0.1  # of PIE, by Linux
 _FEW: Final = 2  # packets: that many wait in any queue that hands them on at once
 
 
-@dataclass(frozen=True, kw_only=True)
-class Heard:
-    """The counters of one queue, over all its time or between two snapshots.
+def observed_of(series: Series, rate: float | None = None) -> tuple[str, ...]:
+    """Return what the counters of a queue say, see `words_of`; nothing where there are none.
 
-    Parameters
-    ----------
-    kind : str
-    totals : mapping
-        What was counted, by tc's names.
-    now : sequence of mapping
-        What held at each snapshot: p, delays, backlog.
-    between : bool
-        Whether `totals` are those between two snapshots.
-    marks : bool
-        Whether it marks packets that can be marked.
-    k : float
-        The coupling factor of dualpi2.
+    `rate` is that (bit/s) of the link or shaper that is above it, where it is known.
     """
-
-    kind: str
-    totals: Mapping[str, Any]
-    now: Sequence[Mapping[str, Any]]
-    between: bool = False
-    marks: bool = True
-    k: float = 2.0
-
-    @property
-    def sent(self) -> int:
-        """How many packets have left."""
-        return int(self.totals.get("packets", 0))
-
-    @property
-    def at_the_limit(self) -> int:
-        """How many were dropped as the queue was full: of its packets or of its memory."""
-        names = {
-            "pie": ("overlimit",),
-            "fq_pie": ("overlimit", "overmemory"),
-            "dualpi2": ("overlimits",),
-            "codel": ("drop_overlimit",),
-            "fq_codel": ("drop_overlimit", "drop_overmemory"),
-            "red": ("pdrop",),
-        }[self.kind]
-        return sum(int(self.totals.get(name, 0)) for name in names)
-
-    @property
-    def dropped(self) -> int:
-        """How many were dropped, for whatever cause."""
-        return int(self.totals.get("drops", 0))
-
-    @property
-    def marked(self) -> int:
-        """How many were marked."""
-        return int(self.totals.get("marked" if self.kind == "red" else "ecn_mark", 0))
-
-    def most(self, name: str) -> float:
-        """Return the largest value at a snapshot; 0 where it is not shown."""
-        return max((float(one.get(name, 0.0)) for one in self.now), default=0.0)
-
-
-def observed_of(series: Series) -> tuple[str, ...]:
-    """Return what the counters of a queue say, see `words_of`; nothing where there are none."""
     shown, block = series.statistics, series.last
     if not shown or block.kind not in {*KINDS, *STRANGERS} or "packets" not in shown[-1]:
         return ()
     options = block.options if block.ours else block.words
-    marks = block.kind == "dualpi2" or bool(options.get("ecn", 0) != 0)
+    marks = block.kind in {"dualpi2", "cake"} or bool(options.get("ecn", 0) != 0)
     k = float(block.options.get("coupling_factor", 2.0))
-    return words_of(heard_of(block.kind, shown, marks=marks, k=k))
-
-
-def heard_of(
-    kind: str, snapshots: Sequence[Mapping[str, Any]], *, marks: bool = True, k: float = 2.0
-) -> Heard:
-    """Return what the counters of one queue say, from its snapshots in order.
-
-    Of several it is what was counted from the first to the last, unless the queue was made anew in
-    between.
-    """
-    last = snapshots[-1]
-    counted = {name: value for name, value in last.items() if name not in MOMENTARY}
-    between = len(snapshots) > 1
-    if between:
-        first = snapshots[0]
-        since = {name: value - first.get(name, 0) for name, value in counted.items()}
-        between = all(value >= 0 for value in since.values())
-        counted = since if between else counted
-    now = snapshots if between else snapshots[-1:]
-    return Heard(kind=kind, totals=counted, now=now, between=between, marks=marks, k=k)
+    numbers: dict[str, Any] = {}
+    with suppress(QuantityError):  # of what is cut off nothing is known
+        numbers = codel_numbers(block)
+    return words_of(heard_of(block.kind, shown, marks=marks, k=k, options=numbers, rate=rate))
 
 
 def words_of(heard: Heard) -> tuple[str, ...]:
@@ -127,15 +59,22 @@ def words_of(heard: Heard) -> tuple[str, ...]:
     >>> words_of(heard_of("pie", [counters]))[0]
     'not the bottleneck: none of 9000 packets sent has found more than 1 waiting.'
     """
-    when = "between the snapshots" if heard.between else "since it was made"
+    when = heard.when
     if heard.sent == 0:
         return (f"no packet has left {when}.",)
+    if heard.kind in OTHERS:
+        return of_others(heard)
+    if heard.kind == "cake":
+        found = (_place(heard, when), *of_cake(heard), _who(heard, when))
+        return tuple(filter(None, found))
+    beside = of_codel(heard) if heard.kind in {"codel", "fq_codel"} else ()
     said = (
         _place(heard, when),
         _load(heard),
         _tail(heard, when),
         _who(heard, when),
         _classes(heard, when),
+        *beside,
     )
     return tuple(filter(None, said))
 
@@ -188,7 +127,7 @@ def _tail(heard: Heard, when: str) -> str:
 
 def _who(heard: Heard, when: str) -> str:
     """Say whether anything that was signalled could have been marked."""
-    early = heard.dropped - heard.at_the_limit
+    early = heard.dropped - heard.at_the_limit  # of cake also those of BLUE, and for memory
     if heard.kind == "dualpi2" or heard.marked > 0 or early <= 0 or not heard.marks:
         return ""
     above = " while p was below 10 %" if heard.kind in {"pie", "fq_pie"} else ""

@@ -13,7 +13,8 @@ from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.tc.block import Block, noting
 from pi2_fluid.tc.numbers import read_json, read_text
 from pi2_fluid.tc.options import NULL, OPTIONS, Number, Switch
-from pi2_fluid.tc.statistics import from_json, from_line, strange_json, strange_line
+from pi2_fluid.tc.statistics import from_json, from_line
+from pi2_fluid.tc.strangers import strange_json, strange_line
 
 __all__ = ["add_line", "block_of_json", "block_of_words"]
 

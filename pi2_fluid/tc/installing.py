@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.pi_family import LOOP_WORDS
+from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.tc.asking import as_words, earlier, microseconds, request, require_mtu
+from pi2_fluid.tc.flow_queues import CODELS, codel_line, fq_pie_words
 from pi2_fluid.tc.generations import NEWEST, generation_of
 from pi2_fluid.tc.options import OPTIONS, Number, defaults, memory_of
 from pi2_fluid.tc.parsing import require_hz
@@ -111,7 +113,7 @@ def to_tc(aqm: Aqm, kind: str, *, dev: str = "DEV", hz: int | None = None) -> st
     Parameters
     ----------
     aqm, kind
-        As in `install`.
+        As in `install`; also a `FqPie` for fq_pie, a `FqCodel` for fq_codel, a `CoDel` for codel.
     dev : str
         The device, in the place of DEV.
     hz : int, optional
@@ -130,13 +132,24 @@ def to_tc(aqm: Aqm, kind: str, *, dev: str = "DEV", hz: int | None = None) -> st
     'tc qdisc replace dev DEV root pie target 15ms tupdate 15ms alpha 2 beta 20'
     >>> to_tc(tc_max_rtt("300ms"), "dualpi2", dev="eth0")
     'tc qdisc replace dev eth0 root dualpi2 target 50ms tupdate 50ms alpha 0.0546875 beta 1'
+    >>> from pi2_fluid.laws.aqms.fq_codel import FqCodel
+    >>> to_tc(FqCodel(target="25ms", interval="120ms", quantum=300), "fq_codel", dev="eth0")
+    'tc qdisc replace dev eth0 root fq_codel target 25ms interval 120ms quantum 300'
     """
     name: Any = dev
     if not isinstance(name, str) or not name:
         raise QuantityError(f"dev = {show_value(dev)} is no name of a device: give one, as 'eth0'.")
-    units, asked = request(aqm, kind, 1500)
     if hz is not None:
         require_hz(hz)
+    if kind in CODELS:
+        return codel_line(aqm, kind, dev)
+    own: dict[str, int] = {}
+    law: Any = aqm
+    if getattr(law, "queues_flows", False) and kind_of(law) == kind:
+        own, aqm = fq_pie_words(law), law.inner
+    units, asked = request(aqm, kind, 1500)
+    units |= own
+    if hz is not None:
         units["tupdate"] = earlier(units, hz) if kind != "dualpi2" else units["tupdate"]
     usual = defaults(kind, 1500)
     words = ["tc qdisc replace dev", dev, "root", kind]

@@ -2,34 +2,29 @@
 
 Of queues whose law is read each line is a template of tc's own: words, and names in braces for the
 numbers. Lines that begin like none of them are passed over; one that begins so and goes on
-otherwise is refused. Of the others some counters are picked out.
+otherwise is refused. Those of other queues are read in `pi2_fluid.tc.strangers`.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Any, Final
 
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.tc.numbers import as_fraction, as_share, as_time, as_whole
+from pi2_fluid.tc.tins import TIN_NAMES
 
-__all__ = ["MOMENTARY", "STRANGERS", "from_json", "from_line", "strange_json", "strange_line"]
+__all__ = ["COMMON", "MOMENTARY", "from_json", "from_line", "from_templates"]
 
 #: What holds at the moment that tc prints it; all else is counted, but for a largest value.
 MOMENTARY: Final = frozenset(
     {"backlog", "qlen", "prob", "delay", "delay_c", "delay_l", "avg_dq_rate", "maxq", "credit"}
-    | {"memory_used", "max_memory_used", "memory_limit"}
+    | {"memory_used", "max_memory_used", "memory_limit", "maxpacket", "ldelay"}
+    | {"new_flows_len", "old_flows_len", "tins", "capacity_estimate", *TIN_NAMES}
 )
-#: Of queues whose law is not read: the counters that tc prints as a word and a whole number, beside
-#: those that all queues have.
-STRANGERS: Final = {
-    "codel": ("ecn_mark", "drop_overlimit"),
-    "fq_codel": ("drop_overlimit", "new_flow_count", "ecn_mark", "ce_mark", "drop_overmemory"),
-    "red": ("marked", "early", "pdrop", "other"),
-}
 
-_COMMON: Final = (
+#: What tc prints of every queue.
+COMMON: Final = (
     "Sent {bytes} bytes {packets} pkt dropped {drops} overlimits {overlimits} requeues {requeues}",
     "backlog {backlog:size} {qlen:packets} requeues {requeues}",
 )
@@ -64,7 +59,7 @@ _LINES: Final = {
 def _slots(kind: str) -> dict[str, str]:
     """Return the names of a kind's counters and how they are printed."""
     found = {}
-    for template in (*_COMMON, *_LINES[kind]):
+    for template in (*COMMON, *_LINES[kind]):
         for word in template.split():
             if word.startswith("{"):
                 name, _, form = word.strip("{}").partition(":")
@@ -81,10 +76,17 @@ def from_line(kind: str, words: list[str], queue: str) -> dict[str, Any]:
     QuantityError
         If it begins like one of tc's and cannot be read.
     """
-    return _from_templates((*_COMMON, *_LINES[kind]), words, queue)
+    return from_templates((*COMMON, *_LINES[kind]), words, queue)
 
 
-def _from_templates(known: tuple[str, ...], words: list[str], queue: str) -> dict[str, Any]:
+def from_templates(known: tuple[str, ...], words: list[str], queue: str) -> dict[str, Any]:
+    """Read a line by the template that it fits; nothing of one that begins like none of them.
+
+    Raises
+    ------
+    QuantityError
+        If it begins like one and does not fit.
+    """
     words = " ".join(words).translate(str.maketrans("(),", "   ")).split()
     if words[:1] == ["rate"] and "backlog" in words:  # of an estimator
         words = words[words.index("backlog") :]
@@ -120,26 +122,6 @@ def _read(template: list[str], words: list[str], queue: str) -> dict[str, Any]:
         else:
             values[name] = as_whole(word, called, form or "count")
     return values
-
-
-def strange_line(kind: str, words: list[str], queue: str) -> dict[str, Any]:
-    """Read a line below a queue whose law is not read; nothing of what is not known."""
-    try:
-        found = _from_templates(_COMMON, words, queue)
-    except QuantityError:
-        return {}
-    names = STRANGERS.get(kind, ())
-    return found | {
-        name: int(text) for name, text in pairwise(words) if name in names and text.isdecimal()
-    }
-
-
-def strange_json(kind: str, entry: dict[str, Any]) -> dict[str, Any] | None:
-    """Read what ``-s`` adds to the object of a queue whose law is not read; None if nothing."""
-    names = ("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen")
-    found = {name: entry.get(name) for name in (*names, *STRANGERS.get(kind, ()))}
-    counted = {name: value for name, value in found.items() if type(value) is int}
-    return counted if "packets" in counted else None
 
 
 def from_json(kind: str, entry: dict[str, Any], queue: str) -> dict[str, Any] | None:

@@ -130,6 +130,91 @@ def test_two_snapshots_say_what_happened_between():
     assert "10 packets sent since it was made" in said("pie", before, anew)[0]
 
 
+# --- CoDel's queues and others --------------------------------------------------------------
+
+BUSY = IDLE | {"drops": 1400, "packets": 9016, "new_flow_count": 3979, "maxpacket": 1643}
+TINS = IDLE | {
+    "drops": 13,
+    "tins": ("Tin 0",),
+    "tin_target": (0.005,),
+    "tin_interval": (0.1,),
+    "tin_pk_delay": (4e-5,),
+    "tin_av_delay": (4e-6,),
+    "tin_pkts": (9013,),
+    "tin_drops": (13,),
+    "tin_marks": (2,),
+    "tin_un_flows": (0,),
+}
+STANDING = TINS | {"tin_av_delay": (0.0154,), "tin_pk_delay": (0.0262,)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "counters", "how", "found"),
+    [
+        # W = sqrt(3/(2p)), of Mathis et al. (1997), at p = 1400/10416 is 3.34
+        ("fq_codel", BUSY, {}, "13 % of the packets that came .* some 3.3 packets"),
+        ("fq_codel", BUSY, {}, r"44 % of the packets \(3979 of 9016\) found no other"),
+        ("fq_codel", BUSY | {"new_flow_count": 9}, {}, "nearly all are of flows that keep"),
+        ("fq_codel", IDLE | {"drops": 90, "ecn_mark": 4}, {}, "hardly any sender uses ECN: .* 4 p"),
+        (
+            "fq_codel",
+            BUSY | {"maxpacket": 65226},
+            {"options": {"quantum": 1514}, "rate": 10e6},
+            "65226 bytes, 44 turns of its quantum, 52.2 ms at this rate: offloads",
+        ),
+        ("codel", IDLE | {"drops": 9, "ldelay": 0.02}, {"options": {"target": 0.005}}, "20 ms, ta"),
+        ("cake", TINS, {}, "its queue is empty: .* 4 us on average and 40 us at peaks"),
+        ("cake", TINS, {"options": {"bandwidth": 5e6}}, "its bandwidth, 5 Mbit/s, is more than"),
+        ("cake", TINS, {"options": {"bandwidth": None}}, "it shapes nothing"),
+        ("cake", STANDING, {}, "Tin 0: 9013 packets .* 15.4 ms on average .3.1 times the target"),
+        ("cake", STANDING | {"tin_un_flows": (2,)}, {}, "Tin 0: 2 flows do not answer now"),
+        ("cake", STANDING | {"tin_drops": (900,)}, {}, "Tin 0: overloaded: 10 %"),
+        ("cake", TINS | {"memory_used": 95, "memory_limit": 100}, {}, "its memory was full"),
+        (
+            "cake",
+            TINS | {"capacity_estimate": "10Mbit"},
+            {"options": {"bandwidth": 5e6, "autorate": False}},
+            "its capacity estimate, 10 Mbit/s, is no measurement",
+        ),
+        ("htb", IDLE | {"overlimits": 17}, {}, "it shapes: 17 times"),
+        ("tbf", IDLE | {"overlimits": 0}, {}, "none had to wait for its rate"),
+        ("netem", IDLE | {"drops": 3}, {}, "3 of 9003 packets were dropped"),
+        ("fq", IDLE | {"throttled": 4, "flows_plimit": 2}, {}, "2 packets were .* flow_limit"),
+        ("pfifo_fast", IDLE | {"drops": 3}, {}, "drops at its tail"),
+    ],
+)
+def test_queues_without_a_loop_have_words_of_their_own(kind, counters, how, found):
+    assert re.search(found, " ".join(said(kind, counters, **how)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "counters", "how", "unsaid"),
+    [
+        ("fq_codel", BUSY | {"drops": 100}, {}, "overloaded"),  # 1 %
+        ("fq_codel", IDLE | {"drops": 90, "ecn_mark": 40}, {}, "uses ECN"),
+        ("fq_codel", BUSY, {}, "offloads"),
+        ("cake", TINS | {"tin_backlog": (1514,)}, {}, "is empty"),
+        ("cake", STANDING, {}, "is empty"),
+        ("cake", TINS | {"tin_pkts": (0,)}, {}, "Tin 0:"),
+        (
+            "cake",
+            TINS | {"capacity_estimate": "9Mbit"},
+            {"options": {"bandwidth": 5e6, "autorate": True}},
+            "no measurement",
+        ),
+    ],
+)
+def test_what_the_counters_do_not_show_is_not_said(kind, counters, how, unsaid):
+    assert unsaid not in " ".join(said(kind, counters, **how))
+
+
+def test_tins_are_counted_between_snapshots():
+    """Counts of a tin are differences; delays are those shown last."""
+    later = STANDING | {"packets": 9900, "tin_pkts": (9913,), "tin_drops": (14,), "drops": 14}
+    text = " ".join(said("cake", TINS, later))
+    assert "Tin 0: 900 packets between the snapshots, 1 drops, 0 marks; they wait 15.4 ms" in text
+
+
 # --- in check -------------------------------------------------------------------------------
 
 

@@ -157,7 +157,11 @@ def everything() -> dict[str, list[Any]]:
         "linux": [pf.linux.Qdisc("cake", rtt="50ms"), pf.linux.Congestion("bbr")],
         "packet": [pf.packet.simulate(SCENARIO), pf.packet.replay("linux6.18", queue_delay=[0.03])],
         "presets": [pf.presets.pi2_paper()],
-        "qdisc": [linux, pf.qdisc.parse(pf.qdisc.show(linux))],
+        "qdisc": [
+            linux,
+            pf.qdisc.parse(pf.qdisc.show(linux)),
+            *pf.qdisc.queues(pf.qdisc.show(linux)),
+        ],
         "ops": [pf.ops.sqrt],
         "__version__": [pf.__version__],
     }

@@ -147,7 +147,8 @@ def _print_confirmed(found: xarray.Dataset) -> None:
             at = found.sel(cell=cell, measure=name)
             own = [float(at[end]) for end in ("change", "low", "high")]
             packets = change_in_words(name, [float(at["packets"])] * 3).partition(" ")[0]
-            row.append(f"{change_in_words(name, own)} ({packets})")
+            said = f"{change_in_words(name, own)} ({packets})"
+            row.append("-" if said == "- (-)" else said)  # nothing of that kind happens there
         grid.add_row(*row)
     console.print(grid)
     apart = f"They differ by {float(found.attrs['rms_z']):.2f} standard errors (root mean square)."

@@ -203,14 +203,21 @@ def change_in_words(measure: str, change: list[float] | None) -> str:
     --------
     >>> change_in_words("p99", [0.95, 0.93, 0.97]), change_in_words("rate", [0.01, 0.0, 0.02])
     ('-5.0 ± 2.0', '+1.00 ± 1.00')
+
+    Of a measure that a cell has not, as where nothing happens in it, there is none:
+
+    >>> change_in_words("p99_after", [float("nan")] * 3)
+    '-'
     """
-    if change is None:
+    if change is None or math.isnan(change[0]):
         return "-"
     if MEASURES[measure].compared == "ratio":
         mean, low, high = (percent(x) for x in change)
-        return f"{mean:+.1f} ± {(high - low) / 2.0:.1f}"
-    mean, low, high = (points(x) for x in change)
-    return f"{mean:+.2f} ± {(high - low) / 2.0:.2f}"
+        text = f"{mean:+.1f} ± {(high - low) / 2.0:.1f}"
+    else:
+        mean, low, high = (points(x) for x in change)
+        text = f"{mean:+.2f} ± {(high - low) / 2.0:.2f}"
+    return text.removesuffix(" ± nan")  # of one run, which has no interval
 
 
 def _margins(at: Standing) -> str:

@@ -333,3 +333,13 @@ def test_a_run_whose_histograms_are_too_coarse_is_refused():
 def test_no_cell_is_called_as_the_mean_over_all():
     with pytest.raises(pf.ScenarioError, match="cell 1 is called 'all'"):
         pf.Traffic({"all": cell(pf.Flows(pf.Reno(), 3, "20ms"))})
+
+
+def test_a_cell_without_events_has_no_change_after_them():
+    """NaN is no number to print: nothing happens there, or there is one run and no interval."""
+    from pi2_fluid.design.outcomes.wording import change_in_words
+
+    nan = float("nan")
+    assert change_in_words("p99_after", [nan, nan, nan]) == "-"
+    assert change_in_words("p99", [1.05, nan, nan]) == "+5.0"
+    assert change_in_words("rate", [0.01, nan, nan]) == "+1.00"
