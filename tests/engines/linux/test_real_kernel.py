@@ -57,9 +57,14 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_others() -> None:
 def test_every_queue_carries_the_link(queue) -> None:
     runs = pf.simulate(dataclasses.replace(SCENE, aqm=queue), pf.Linux(seeds=1))
     summary = pf.summarize(runs, after="1s")
-    # Where slow start has filled the buffer, PIE drops so many that 91 % are used, in 12 runs with
-    # a deviation of 2 points.
-    least = 0.85 if isinstance(queue, pf.Pie) else 0.9
+    # Packets in the kernel's integers. Where slow start has filled the buffer, PIE's probability
+    # climbs beyond 1, so that it drops long after the queue is empty: 91 % are used, in 12 runs of
+    # the kernel and in 24 of packets, with a deviation of 2 to 3 points; in real numbers 98 %.
+    integers = {} if isinstance(queue, pf.TailDrop) else {"arithmetic": "fixed"}
+    law = dataclasses.replace(queue, **integers)
+    scene = dataclasses.replace(SCENE, aqm=law)
+    ours = pf.summarize(pf.simulate(scene, pf.Packets(seeds=8)), after="1s")
+    least = min(0.9, float(ours.utilization.min()) - 0.03)  # by the deviation of one run
     assert least < float(summary.utilization.mean()) < 1.01
     assert float(runs.capacity[-1]) == 5e6
     count = runs["count"].sum(("seed", "flows")).to_series()
@@ -69,9 +74,6 @@ def test_every_queue_carries_the_link(queue) -> None:
         queue, pf.TailDrop
     )
     # As much as the packets of this package have, in 3 s from which nothing is left out.
-    ours = pf.summarize(
-        pf.simulate(dataclasses.replace(SCENE, aqm=queue), pf.Packets(seeds=8)), after="1s"
-    )
     low, high = float(ours.queue_delay_mean.min()), float(ours.queue_delay_mean.max())
     delay = summary.queue_delay_mean.to_numpy()
     assert delay.min() > 0.5 * low - 1e-4
