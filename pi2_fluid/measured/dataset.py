@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
@@ -14,7 +15,7 @@ from pi2_fluid.results.dataset import Column, make_dataset
 if TYPE_CHECKING:
     import xarray as xr
 
-    from pi2_fluid.values import BoolArray, FloatArray
+    from pi2_fluid.values import BoolArray, FloatArray, IntArray
 
 __all__ = ["VARIABLES", "Clock", "Measurement", "Quantity", "rises", "samples_of"]
 
@@ -26,20 +27,25 @@ class Quantity(NamedTuple):
     """What one variable of a measurement is."""
 
     dim: str
-    """What its columns are: "flows", "probe" or "band"."""
+    """What its columns are: "flows", "probe", "band" or "link"."""
     units: str
     long_name: str
 
 
 #: Every variable that a measurement can have. Counters of queues have the names that tc gives them.
 VARIABLES: Final[Mapping[str, Quantity]] = {
-    "throughput": Quantity("flows", "bit/s", "goodput of a flow"),
+    "throughput": Quantity("flows", "bit/s", "goodput of a flow over the interval that ends here"),
+    "interval": Quantity("flows", "s", "interval of the throughput that ends here"),
+    "delivery_rate": Quantity("flows", "bit/s", "delivery rate, as the sender measures it"),
     "tcp_rtt": Quantity("flows", "s", "round-trip time, as the sender smooths it"),
     "window": Quantity("flows", "packets", "congestion window"),
+    "window_bytes": Quantity("flows", "B", "congestion window of unknown segments"),
     "retransmissions": Quantity("flows", "1", "segments sent again since the sample before"),
     "delay": Quantity("probe", "s", "round-trip time of a probe"),
     "delay_up": Quantity("probe", "s", "one-way delay to the server, above its least"),
     "delay_down": Quantity("probe", "s", "one-way delay from the server, above its least"),
+    "queue_delay": Quantity("band", "s", "time that a packet waited in a queue"),
+    "capacity": Quantity("link", "bit/s", "capacity of the link, from here on"),
 }
 _COUNTER: Final = "counter of a queue, as tc names it"
 
@@ -62,6 +68,14 @@ class Measurement:
         The program that wrote it, with its version where the file says it.
     clock : {"unix", "monotonic", "relative"}
         What its times count from.
+    about : dict
+        What the file says of the experiment, in SI units, as far as it does: ``title``, ``start``
+        (s since 1970), ``duration`` (s), ``rate`` (bit/s), ``rtt`` (s), ``qdisc`` (what tc printed,
+        or the name of a kind), ``tc_before`` and ``tc_after`` (what ``tc -s`` printed), ``senders``
+        (the congestion control of each flow), ``directions`` ("up" or "down" of each flow),
+        ``segment`` (bytes of payload), ``ecn`` (whether flows ask for it).
+    warnings : list of str
+        Sentences that who uses the numbers has to know.
 
     Examples
     --------
@@ -100,16 +114,24 @@ class Measurement:
         times : sequence of float, shape (n,)
             When each was (s), by `clock`.
         values : sequence of float, shape (n,)
-            In the unit of the variable; NaN of a probe that was lost.
+            In the unit of the variable; NaN of a probe that was lost. Others that are no number
+            are left out, with a warning.
         quantity : Quantity, optional
             What a variable is that `VARIABLES` does not have. Default: a counter of a band.
         """
         known = VARIABLES.get(variable, quantity) or Quantity("band", "1", _COUNTER)
         when = np.asarray(times, dtype=float)
         what = np.asarray(values, dtype=float)
-        order = np.argsort(when, kind="stable")
+        lost = np.isnan(what) & (known.dim == "probe")
+        usable = np.isfinite(when) & (np.isfinite(what) | lost)
+        if when.size and not usable.all():
+            self.warn(
+                f"{np.count_nonzero(~usable)} of {when.size} samples of {variable} of {label!r}"
+                " have no number, or no time, and are left out."
+            )
+        order = np.flatnonzero(usable)[np.argsort(when[usable], kind="stable")]
         self._units[variable] = known
-        self._columns[variable, label] = _Samples(when[order], what[order], np.isnan(what[order]))
+        self._columns[variable, label] = _Samples(when[order], what[order], lost[order])
 
     def warn(self, sentence: str) -> None:
         """Keep a sentence that who uses the numbers has to know; once each."""
@@ -117,34 +139,54 @@ class Measurement:
             self.warnings.append(sentence)
 
     @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that something was added to."""
+        return tuple(self._units)
+
+    @property
+    def begin(self) -> float:
+        """The time of the first sample (s, by the clock); NaN of none."""
+        firsts = [
+            float(samples.times[0]) for samples in self._columns.values() if samples.times.size
+        ]
+        return min(firsts, default=math.nan)
+
+    @property
     def empty(self) -> bool:
-        """Whether nothing was added."""
-        return not self._columns
+        """Whether there is no sample."""
+        return not any(samples.times.size for samples in self._columns.values())
 
     def to_dataset(self) -> xr.Dataset:
         """Return the Dataset.
 
-        Dims ``time`` and, as far as there are any, ``flows``, ``probe`` and ``band``. ``time`` (s)
-        has every instant of any sample, counted from the first. A value is NaN where its flow,
-        probe or band has no sample at that time, or where a probe was lost: then ``lost``
-        (time, probe) is True.
+        Dims ``time`` and, as far as there are any, ``flows``, ``probe``, ``band`` and ``link``.
+        ``time`` (s) has every instant of any sample, counted from the first, in rising order. An
+        instant has as many rows as one flow or probe has samples at it, so that none is lost. A
+        value is NaN where its flow, probe, band or link has no sample in that row, or where a
+        probe was lost: then ``lost`` (time, probe) is True.
+
+        Attributes: ``format``, ``tool``, ``clock``, ``start`` (s, by the clock: add it to
+        ``time``), ``warnings`` (a sentence a line), ``about`` (JSON, see `Measurement`).
         """
-        instants = [samples.times for samples in self._columns.values()]
-        time = np.unique(np.concatenate(instants)) if instants else np.empty(0)
+        time, first = _rows_of([samples.times for samples in self._columns.values()])
         start = float(time[0]) if time.size else 0.0
-        labels = {dim: self._labels(dim) for dim in ("flows", "probe", "band")}
+        places = {
+            key: first[np.searchsorted(time[first], samples.times)] + _repeats(samples.times)
+            for key, samples in self._columns.items()
+        }
+        labels = {dim: self._labels(dim) for dim in _DIMS}
         variables: dict[str, Column] = {}
         for name, quantity in self._units.items():
-            table = np.full((time.size, len(labels[quantity.dim])), np.nan)
+            of_dim = labels[quantity.dim]
+            table = np.full((time.size, len(of_dim)), np.nan)
             for (variable, label), samples in self._columns.items():
                 if variable == name:
-                    rows = np.searchsorted(time, samples.times)
-                    table[rows, labels[quantity.dim].index(label)] = samples.values
+                    table[places[variable, label], of_dim.index(label)] = samples.values
             variables[name] = Column(
                 ("time", quantity.dim), table, quantity.units, quantity.long_name
             )
         if labels["probe"]:
-            variables["lost"] = self._lost(time, labels["probe"])
+            variables["lost"] = self._lost(time.size, places, labels["probe"])
         coords = {"time": Column(("time",), time - start, "s", "time since the first sample")} | {
             dim: Column((dim,), np.array(names), "1", _DIMS[dim])
             for dim, names in labels.items()
@@ -167,19 +209,40 @@ class Measurement:
             )
         )
 
-    def _lost(self, time: FloatArray, probes: Sequence[str]) -> Column:
-        lost = np.zeros((time.size, len(probes)), dtype=bool)
+    def _lost(
+        self, rows: int, places: Mapping[tuple[str, str], IntArray], probes: Sequence[str]
+    ) -> Column:
+        """Return which probes came back by no way that was measured."""
+        lost = np.zeros((rows, len(probes)), dtype=bool)
         for (variable, label), samples in self._columns.items():
-            if variable == "delay":
-                rows = np.searchsorted(time, samples.times)
-                lost[rows, list(probes).index(label)] |= samples.lost
+            tells = variable == "delay" or ("delay", label) not in self._columns
+            if tells and self._units[variable].dim == "probe":
+                lost[places[variable, label], probes.index(label)] |= samples.lost
         return Column(("time", "probe"), lost, "1", "whether a probe was lost")
+
+
+def _repeats(times: FloatArray) -> IntArray:
+    """Return how many of a rising row's elements before each are the same."""
+    index = np.arange(times.size)
+    begins = np.r_[True, times[1:] != times[:-1]][: times.size]
+    return index - np.maximum.accumulate(np.where(begins, index, 0))
+
+
+def _rows_of(rows: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
+    """Return every instant, as often as the row has it that has it most, and where each begins."""
+    if not rows:
+        return np.empty(0), np.empty(0, dtype=int)
+    instants, which = np.unique(np.concatenate(rows), return_inverse=True)
+    counts = np.ones(instants.size, dtype=int)
+    np.maximum.at(counts, which, np.concatenate([_repeats(row) for row in rows]) + 1)
+    return np.repeat(instants, counts), np.append(0, np.cumsum(counts)[:-1])[: instants.size]
 
 
 _DIMS: Final = {
     "flows": "a flow, with its sender where the file says it",
     "probe": "what measured delays",
     "band": "a queue, or a band or tin of one",
+    "link": "a link, or a direction of one",
 }
 
 

@@ -1,48 +1,78 @@
 """What ping prints: a round trip a line.
 
-Source: iputils, ping (lines of ``ping -D``); the manual ping(8).
+Source: the manual ping(8) of iputils; lines of ``ping -D`` and ``ping -O`` as it prints them.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Final
 
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.measured.dataset import Measurement
+from pi2_fluid.measured.fields import number
+from pi2_fluid.measured.probing import Probes, add_probes
 from pi2_fluid.measured.source import Source
 
 __all__ = ["measurement", "recognises"]
 
+_TIME: Final = r"^(?:\[(?P<unix>\d{1,12}(?:\.\d+)?)\]\s+)?"
 _REPLY: Final = re.compile(
-    r"^(?:\[(?P<unix>\d+(?:\.\d+)?)\]\s+)?\d+ bytes from .*?"
-    r"(?:icmp_seq|seq)=(?P<seq>\d+).*?time[=<](?P<ms>[\d.]+)\s*ms"
+    _TIME + r"\d+ bytes from (?P<from>[^\s:,]\S*)(?: \((?P<address>[^)]+)\))?.*?"
+    r"\b(?:icmp_)?seq=(?P<seq>\d{1,9}).*?\btime[=<](?P<ms>\d+(?:[.,]\d+)?)\s*ms"
+)
+_MISSED: Final = re.compile(
+    _TIME + r"(?:no answer yet for|Request timeout for|From \S+.*?) ?icmp_seq[= ](?P<seq>\d{1,9})"
+)
+_HEADER: Final = re.compile(r"^PING6?[ (]\s*(?P<name>\S+?)(?: \((?P<address>[^)]+)\))?[ :(]")
+_SUMMARY: Final = re.compile(
+    r"^(?P<sent>\d{1,9}) packets transmitted, .*?(?:, time (?P<ms>\d{1,12}) ?ms)?\s*$"
 )
 
 
 def recognises(source: Source) -> bool:
     """Say whether a source is what ping printed."""
-    return any(_REPLY.match(line) for line in source.head.splitlines())
+    lines = source.head.splitlines()
+    return any(_REPLY.match(line) for line in lines) or (
+        any(map(_HEADER.match, lines)) and any(_SUMMARY.match(x) or _MISSED.match(x) for x in lines)
+    )
 
 
 def measurement(source: Source) -> Measurement:
-    """Return the round trips.
+    """Return the round trips, as ``delay`` of a probe for each target.
+
+    The time is when the line was printed. Numbers that had no answer are lost, at times between
+    those of the others. Without ``-D`` there are no times: numbers stand for them.
 
     Raises
     ------
     QuantityError
-        If there is no reply in it.
+        If there is neither an answer of ping in it nor a number that had none.
     """
-    times: list[float] = []
-    delays: list[float] = []
+    runs: dict[str, list[Probes]] = {}
+    target, current, begins = "", Probes(), True
     for line in source.lines():
-        reply = _REPLY.match(line)
-        if reply:
-            times.append(float(reply["unix"]) if reply["unix"] else math.nan)
-            delays.append(1e-3 * float(reply["ms"]))
-    if not delays:
-        raise QuantityError(f"{source.said} has no reply of ping: give what it printed.")
-    read = Measurement("ping", tool="ping", clock="unix")
-    read.add("delay", "ping", times, delays)
+        if header := _HEADER.match(line):
+            target, current, begins = header["address"] or header["name"], Probes(), True
+        elif summary := _SUMMARY.match(line):
+            current.sent = int(summary["sent"])
+            if summary["ms"] and current.sent > 1:
+                current.interval = 1e-3 * float(summary["ms"]) / (current.sent - 1)
+        elif reply := _REPLY.match(line):
+            target = target or reply["address"] or reply["from"].rstrip(":")
+            current.answer(
+                int(reply["seq"]),
+                number(reply["unix"]),
+                1e-3 * float(reply["ms"].replace(",", ".")),
+            )
+            current.coarse |= len(reply["ms"]) > 2 and reply["ms"].isdecimal()
+        elif missed := _MISSED.match(line):
+            current.miss(int(missed["seq"]), number(missed["unix"]))
+        if begins and current.times:
+            runs.setdefault(target or "ping", []).append(current)
+            begins = False
+    if not runs:
+        raise QuantityError(f"{source.said} has no answer of ping: give the lines that it printed.")
+    read = Measurement("ping", tool="ping")
+    add_probes(read, runs, prefix="ping ")
     return read

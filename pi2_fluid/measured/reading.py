@@ -18,7 +18,18 @@ __all__ = ["FORMATS", "measurement_of", "read"]
 
 #: The formats, in the order in which they are tried: those with a mark of their own come first.
 #: Each is a file of this folder, with ``recognises(source)`` and ``measurement(source)``.
-FORMATS: Final = ("ping", "ss", "tc_log", "metrics")
+FORMATS: Final = (
+    "flent",
+    "irtt",
+    "iperf3",
+    "qdelay",
+    "iperf3_text",
+    "fping",
+    "ping",
+    "ss",
+    "tc_log",
+    "metrics",
+)
 
 
 def read(path_or_text: str | Path, format: str | None = None) -> xr.Dataset:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
-from pi2_fluid.errors import QuantityError
+from pi2_fluid.errors import QuantityError, show_value
 
 __all__ = ["Source"]
 
@@ -20,7 +21,6 @@ __all__ = ["Source"]
 _HEAD: Final = 65_536
 #: Characters of a text that is held as a whole at most; a day of one sample a second has fewer.
 _MOST: Final = 1 << 29
-_GZIP: Final = b"\x1f\x8b"
 
 
 class Source:
@@ -52,7 +52,12 @@ class Source:
             self._path = Path(given)
             if not self._path.exists():
                 raise QuantityError(
-                    f"there is no file {str(given)!r}: give the path of a measurement, or its text."
+                    f"there is no file {show_value(str(given))}: give the path of a measurement, or"
+                    " its text."
+                )
+            if self._path.is_dir():
+                raise QuantityError(
+                    f"{self.said} is a folder: give one of the files that a tool has written there."
                 )
         else:
             self._given = given
@@ -116,22 +121,41 @@ class Source:
             return io.StringIO(self._given)
         with self._path.open("rb") as file:
             start = file.read(6)
-        if start.startswith(_GZIP):
-            return gzip.open(self._path, "rt", encoding="utf-8", errors="replace")
-        if start == b"\xfd7zXZ\x00":
-            return lzma.open(self._path, "rt", encoding="utf-8", errors="replace")
+        for mark, opened in _COMPRESSED.items():
+            if start.startswith(mark):
+                return cast(
+                    IO[str], opened(self._path, "rt", encoding="utf-8-sig", errors="replace")
+                )
         return self._path.open(encoding="utf-8-sig", errors="replace")
 
-    def _guarded(self, step: Any) -> str:
+    def _guarded(self, step: Callable[[], str]) -> str:
         try:
-            return str(step())
+            return step()
         except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
-            raise QuantityError(
-                f"{self.said} is cut or damaged where it is compressed: copy it again."
-            ) from error
+            raise self.cut("where it is compressed") from error
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise self.cut("where it is compressed") from error  # as bz2 says it
+
+    def cut(self, where: str) -> QuantityError:
+        """Return the error of a file that ends, or breaks, at some place."""
+        return QuantityError(f"{self.said} is cut or damaged {where}: copy or measure it again.")
+
+
+#: How compressed files begin, and what opens them.
+_COMPRESSED: Final[dict[bytes, Callable[..., object]]] = {
+    b"\x1f\x8b": gzip.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"BZh": bz2.open,
+}
 
 
 def _is_path(given: str) -> bool:
-    if "\n" in given.strip() or len(given) > 4096:
+    line = given.strip()
+    if not line or "\n" in line or len(line) > 4096 or line[:1] in {"{", "["}:
         return False
-    return Path(given).exists() or ("\n" not in given and " " not in given.strip())
+    try:
+        return Path(given).exists() or " " not in line
+    except (OSError, ValueError):  # a name that is too long, or has a zero byte
+        return False

@@ -1,0 +1,245 @@
+"""What Flent keeps of a test: files ``.flent.gz`` of versions 1 to 4.
+
+Source: Flent, manual, "Data file format"; which fields a series has is from files of 0.11, 1.0,
+1.9 and 2.1. Samples are read as they were taken (``raw_values``), not as Flent interpolated them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import QuantityError
+from pi2_fluid.measured.dataset import VARIABLES, Measurement, rises
+from pi2_fluid.measured.fields import entries, number, part, text_of
+from pi2_fluid.measured.flent_about import about_of, moment, sender_of
+from pi2_fluid.measured.probing import Probes
+from pi2_fluid.measured.source import Source
+
+__all__ = ["measurement", "recognises"]
+
+_MS: Final = 1e-3
+_MBIT: Final = 1e6
+#: Fields of a sample of TCP: the variable, and what one of it is.
+_OF_TCP: Final = {
+    "tcp_rtt": ("tcp_rtt", _MS),
+    "tcp_cwnd": ("window", 1.0),
+    "tcp_delivery_rate": ("delivery_rate", _MBIT),
+}
+#: How runners are called whose series is made of others.
+_DERIVED: Final = ("avg", "sum", "totals", "average")
+#: Counters that a version before 4 kept as they were, and version 4 as what was added.
+_GROWING: Final = ("dropped", "ecn_mark")
+
+
+def recognises(source: Source) -> bool:
+    """Say whether a source is a data file of Flent."""
+    if source.json is None:
+        head = source.head.lstrip()
+        return head.startswith("{") and any(
+            mark in source.head for mark in ('"FLENT_VERSION"', '"BATCH_NAME"', '"x_values"')
+        )
+    file = part(source.json)
+    return "metadata" in file and ("raw_values" in file or "x_values" in file)
+
+
+def measurement(source: Source) -> Measurement:
+    """Return the samples of each series that was measured, not of those made from others.
+
+    Flows are called as Flent calls their series, with the sender where the file says it:
+    "TCP upload::1 (prague)". Probes are called as Flent does.
+
+    Raises
+    ------
+    QuantityError
+        If it is no JSON that was written to its end, of a later version, or has no sample.
+    """
+    if source.json is None:
+        raise source.cut("and is no whole JSON")
+    file = part(source.json)
+    version = int(number(file.get("version", 1))) if number(file.get("version", 1)) > 0 else 1
+    if version > 4:
+        raise QuantityError(
+            f"{source.said} is of version {version} of Flent's format, and 1 to 4 are known: write"
+            " it with an older Flent."
+        )
+    about = part(file, "metadata")
+    told = text_of(about.get("FLENT_VERSION")) or text_of(about.get("NETPERF_WRAPPER_VERSION"))
+    read = Measurement("flent", tool=f"flent {told}".strip(), clock="unix")
+    series, interpolated = _series(file)
+    if interpolated:
+        read.warn(
+            "this file of version 1 has no samples, but what Flent interpolated between them: the"
+            " same number every STEP_SIZE says less than it seems to."
+        )
+        if moment(about.get("T0"), about.get("TIME")) is None:
+            read.clock = "relative"
+    read.about |= about_of(about) | {"senders": {}, "directions": {}}
+    for name in sorted(series, key=_order):
+        meta = part(about, "SERIES_META", name)
+        rows = list(entries(series[name]))
+        if rows and not _is_derived(name, meta):
+            _add(read, name, meta, rows, version if not interpolated else 4, about)
+    if read.empty:
+        raise QuantityError(
+            f"{source.said} has no sample of a flow or probe: Flent's test did not get any."
+        )
+    if read.clock == "unix":
+        read.about.setdefault("start", read.begin)
+    return read
+
+
+def _order(name: str) -> tuple[str, int, str]:
+    """Sort "TCP upload::10" behind "TCP upload::9"."""
+    base, _, count = name.rpartition("::")
+    return (base, int(count), "") if count.isdecimal() and len(count) < 9 else (name, 0, "")
+
+
+def _series(file: dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
+    """Return the samples by series, and whether they are but interpolated."""
+    found = part(file, "raw_values")
+    about = part(file, "metadata")
+    if not found:
+        kept = part(about, "SERIES_META")
+        found = {
+            name: meta["RAW_VALUES"]
+            for name, meta in kept.items()
+            if isinstance(meta, dict) and "RAW_VALUES" in meta
+        }
+    if any(isinstance(rows, list) and rows for rows in found.values()):
+        return found, False
+    begin = moment(about.get("T0"), about.get("TIME")) or 0.0
+    steps = file.get("x_values")
+    times = [begin + number(x) for x in steps] if isinstance(steps, list) else []
+    return {
+        name: [
+            {"t": time, "val": value}
+            for time, value in zip(times, values, strict=False)
+            if value is not None
+        ]
+        for name, values in part(file, "results").items()
+        if isinstance(values, list)
+    }, True
+
+
+def _is_derived(name: str, meta: dict[str, Any]) -> bool:
+    runner = text_of(meta.get("RUNNER"))
+    made = runner.startswith(("Average", "Sum", "Null", "Diff", "Cmp", "Smooth", "Avg", "Fair"))
+    return made or name.rsplit(None, 1)[-1] in _DERIVED or name.startswith("TCP totals")
+
+
+def _add(
+    read: Measurement,
+    name: str,
+    meta: dict[str, Any],
+    rows: list[dict[str, Any]],
+    version: int,
+    about: dict[str, Any],
+) -> None:
+    unit = text_of(meta.get("UNITS"))
+    if name.startswith("qdisc_stats"):
+        _add_counters(read, name, rows, version)
+    elif name.startswith("VoIP"):
+        _add_voip(read, name, rows)
+    elif unit in ("Mbits/s", "bits/s") or (not unit and name.startswith("TCP")):
+        scale = 1.0 if unit == "bits/s" and version < 4 else _MBIT
+        _add_flow(read, name, meta, rows, scale, about)
+    elif unit == "ms" or name.startswith(("Ping", "UDP", "HTTP")):
+        _add_probe(read, name, rows, version)
+    else:
+        read.warn(f"the series {name!r}, in {unit or 'no unit'}, is not read.")
+
+
+def _column(rows: list[dict[str, Any]], key: str) -> tuple[list[float], list[float]]:
+    found = [(number(row.get("t")), number(row.get(key))) for row in rows if key in row]
+    kept = [pair for pair in found if all(map(math.isfinite, pair))]
+    return [time for time, _ in kept], [value for _, value in kept]
+
+
+def _add_flow(
+    read: Measurement,
+    name: str,
+    meta: dict[str, Any],
+    rows: list[dict[str, Any]],
+    scale: float,
+    about: dict[str, Any],
+) -> None:
+    direction = "down" if "down" in name.lower() else "up"
+    sender = sender_of(name, meta, about, direction)
+    label = f"{name} ({sender})" if sender else name
+    columns = {"val": ("throughput", scale), "dur": ("interval", 1.0)} | _OF_TCP
+    for key, (variable, one) in columns.items():
+        times, values = _column(rows, key)
+        if times:
+            read.add(variable, label, times, one * np.array(values))
+    read.about["directions"][label] = direction
+    if sender:
+        read.about["senders"][label] = sender
+    segment = number(meta.get("TCP_MSS"))
+    if segment > 0.0:
+        read.about["segment"] = segment
+
+
+def _add_probe(read: Measurement, name: str, rows: list[dict[str, Any]], version: int) -> None:
+    probes, delays = Probes(), []
+    numbered = all(math.isfinite(number(row.get("seq"))) for row in rows)
+    for count, row in enumerate(rows):
+        time, value = number(row.get("t")), number(row.get("val"))
+        delay = _MS * _milliseconds(name, row, value, version)
+        place = int(number(row["seq"])) if numbered else count
+        if math.isfinite(time) and (row.get("lost") or (numbered and not math.isfinite(delay))):
+            probes.miss(place, time)
+        elif math.isfinite(time) and math.isfinite(delay):
+            probes.answer(place, time, delay)
+            delays.append(delay)
+    if not probes.times:
+        read.warn(f"the series {name!r} has no sample with a time, and is not read.")
+        return
+    times, values = probes.samples(lambda numbers: numbers * math.nan)
+    read.add("delay", name, times, values)
+    for key, variable in (("owd_up", "delay_up"), ("owd_down", "delay_down")):
+        when, ways = _column(rows, key)
+        if when:
+            read.add(variable, name, when, _MS * rises(ways))
+            read.warn(
+                "one-way delays have the offset of two clocks in them: they are given above their"
+                " least."
+            )
+
+
+def _milliseconds(name: str, row: dict[str, Any], value: float, version: int) -> float:
+    """Return what a sample is, for older versions kept what a tool printed.
+
+    HTTP's delays are seconds whatever UNITS says, and netperf's of UDP are round trips a second.
+    """
+    if version < 4 and name.startswith("HTTP latency"):
+        return 1e3 * value
+    if version < 4 and "UDP" in name and "dur" in row:
+        return 1e3 / value if value > 0.0 else math.nan
+    return value
+
+
+def _add_voip(read: Measurement, name: str, rows: list[dict[str, Any]]) -> None:
+    """Add what D-ITG measured, one way, or irtt in its place, both ways; always in ms."""
+    if any("owd_up" in row for row in rows):
+        _add_probe(read, name, rows, 4)
+        return
+    times, values = _column(rows, "val")
+    if times:
+        read.add("delay_up", name, times, _MS * rises(values))
+        read.warn(f"{name} says UNITS Kbps, and has delays of one way, in ms: read as these.")
+
+
+def _add_counters(read: Measurement, name: str, rows: list[dict[str, Any]], version: int) -> None:
+    band = name.removeprefix("qdisc_stats_") or name
+    # tc's "delay" of a queue is none of a probe, and has another unit in each kind.
+    keys = {key for row in rows for key, value in row.items() if math.isfinite(number(value))}
+    keys -= {"t", *VARIABLES}
+    for key in sorted(keys):
+        times, values = _column(rows, key)
+        if version >= 4 and key in _GROWING:
+            values = np.cumsum(values).tolist()
+        read.add(key, band, times, values)
