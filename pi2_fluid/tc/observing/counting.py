@@ -14,7 +14,8 @@ from typing import Any, Final, TypeAlias
 
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.tc.options import KINDS
-from pi2_fluid.tc.statistics import from_json, strange_line
+from pi2_fluid.tc.statistics import from_json
+from pi2_fluid.tc.strangers import strange_line
 
 __all__ = ["Counts", "by_class", "counts_of_entry", "counts_of_lines", "tin_names"]
 
