@@ -200,7 +200,7 @@ def test_it_is_text() -> None:
         lambda law: pf.equilibrium(RENO, law, "20Mbit/s"),
         lambda law: pf.fluid.simulate(pf.Scenario(3, LINK, law, RENO), update="continuous"),
         lambda law: pf.fluid.simulate(pf.Scenario(3, LINK, law, RENO), linear=True),
-        lambda law: pf.fluid.batch(pf.Scenario(3, LINK, law.in_one_queue(), RENO), {}),
+        lambda law: pf.fluid.batch(pf.Scenario(3, LINK, law.in_one_queue(), RENO), {}, engine="c"),
     ],
 )
 @pytest.mark.parametrize("queue", [pf.Pi2(), pf.DualPi2()], ids=["pi2", "dualpi2"])

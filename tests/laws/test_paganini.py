@@ -256,13 +256,13 @@ def test_who_cannot_let_signals_act_at_once_says_so() -> None:
     scenario = pf.Scenario(1, pf.Link("10Mbit/s"), pf.Pi2(), flows)
     for ask in (
         lambda: pf.fluid.simulate(scenario, linear=True),
-        lambda: pf.fluid.batch(scenario, {"duration": [1.0, 2.0]}),
         lambda: pf.Loop(flows, pf.Pi2(), capacity="10Mbit/s"),
     ):
         with refused(pf.UnsupportedError, "Paganini lets signals act on its rate at once"):
             ask()
     for other in (
         lambda: pf.fluid.simulate(scenario, clock="acks"),
+        lambda: pf.fluid.batch(scenario, {"duration": [1.0, 2.0]}, engine="c"),
         lambda: pf.tune("100ms", senders=(Paganini(),)),
     ):
         with refused(pf.UnsupportedError, "Paganini"):

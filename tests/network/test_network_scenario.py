@@ -200,7 +200,6 @@ def test_what_is_wrong_is_said_in_one_sentence(make, error, sentence) -> None:
 ONE_LINK = {
     "link": lambda: SCENARIO.link,
     "aqm": lambda: SCENARIO.aqm,
-    "batch": lambda: pf.fluid.batch(SCENARIO, over={"duration": [1.0, 2.0]}),
     "acks": lambda: pf.Fluid(clock="acks").require(SCENARIO),
     "response": lambda: pf.identify_response(SCENARIO, [2.0]),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -9,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.engines.fluid.batches.results import batch_dataset
+from pi2_fluid.engines.fluid.batches.threads import Rows, run_in_threads, scenarios_of
+from pi2_fluid.engines.fluid.fluid import Fluid
 from pi2_fluid.engines.fluid.lanes.in_c import obstacle, run_compiled
 from pi2_fluid.engines.fluid.lanes.timetable import Timetable, tabulate, take_runs
 from pi2_fluid.engines.fluid.lanes.variation import Variation, vary
-from pi2_fluid.engines.fluid.outages import refuse_outages
-from pi2_fluid.engines.fluid.refusals import UPDATES, require_rates_of_states, require_round_trips
+from pi2_fluid.engines.fluid.outages import has_outages, refuse_outages
+from pi2_fluid.engines.fluid.refusals import UPDATES, not_modelled, require_round_trips
 from pi2_fluid.engines.fluid.validity import check_runs
 from pi2_fluid.errors import (
     AssumptionWarning,
@@ -26,6 +29,8 @@ from pi2_fluid.errors import (
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import CLOCKS
 from pi2_fluid.network.scenario import Scenario, require_scenario
+from pi2_fluid.results import Column, make_dataset
+from pi2_fluid.results.schema import scenario_text
 from pi2_fluid.units import validate_choice, validate_quantity
 
 if TYPE_CHECKING:
@@ -36,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["batch"]
 
+ENGINES: Final = ("auto", "c", "jax", "threads")
+_TOLERANCE: Final = 1e-6  # of runs in threads: far below what rows some ms apart can tell
 _AT_ONCE: Final = 512  # runs of the compiled engine between two reports of progress
 _PAST: Final = 0.3  # s of queue delay for which the first try keeps enough of the past
 _SPARE: Final = 4  # nodes
@@ -49,7 +56,7 @@ def batch(
     *,
     update: str = "sampled",
     clock: str = "rate",
-    engine: str = "jax",
+    engine: str = "auto",
     step: float | str = "8ms",
     after: float | str = "0s",
     sample: float | str | None = None,
@@ -70,14 +77,17 @@ def batch(
     update : {"sampled", "continuous"}
         As in `Fluid`.
     clock : {"rate", "acks"}
-        As in `Fluid`; batches run by rates alone, and "acks" is refused.
-    engine : {"jax", "c"}
-        "jax" runs any law; "c", several times faster, any that is a line of operations (own ones
-        too, see `laws.tape`) of one queue, and whose senders send window / rtt. The numbers are
-        the same.
+        As in `Fluid`.
+    engine : {"auto", "c", "jax", "threads"}
+        "c" and "jax" take runs of one queue side by side, with equal steps: "c" any law that is a
+        line of operations (own ones too, see `laws.tape`) and whose senders send window / rtt,
+        "jax" any law, with the same numbers. "threads" runs whatever `Fluid` does (several links,
+        dual queues, acknowledgements), one run after the other on each processor. "auto" takes "c"
+        where it can, "jax" where it cannot and JAX has a GPU, and "threads" otherwise.
     step : float or str
         Longest step (s). Steps divide the update interval, and no step is longer than the shortest
-        `base_rtt`.
+        `base_rtt`. Of "threads" it is the time between two rows that statistics are made of, and
+        `Fluid` takes its own steps, within a tolerance of 1e-6.
     after : float or str
         Statistics begin here (s) and go on to the end.
     sample : float or str, optional
@@ -91,14 +101,15 @@ def batch(
     Returns
     -------
     xarray.Dataset
-        Dims ``run`` and ``flows``; a coordinate for each key of `over`. Of each run
+        Dims ``run`` and ``flows``, of several links or of a dual queue also ``link`` and ``band``,
+        for what is of them; a coordinate for each key of `over`. Of each run
         ``queue_delay_mean``, ``_sd``, ``_min`` and ``_max`` (s, over time), the same of
-        ``controller``, ``utilization``, ``overflow`` (packets/s), and ``step``, the step it was
-        computed with; of each class ``throughput`` (bit/s), and ``window_mean``, ``window_min``
-        (segments) and ``p_mean`` over the time in which it sends (0 if it never does). With
-        `sample` also the traces ``queue_delay``, ``queue``, ``controller``, ``window`` and ``p``
-        over ``time``. An interrupted batch (Ctrl-C) has the runs that were finished, and
-        ``attrs["interrupted"]`` is 1.
+        ``controller``, and ``utilization``; but of "threads" also ``overflow`` (packets/s) and
+        ``step``, the step it was computed with; of each class ``throughput`` (bit/s), and
+        ``window_mean``, ``window_min`` (segments) and ``p_mean`` over the time in which it sends
+        (0 if it never does). With `sample` also the traces ``queue_delay``, ``queue``,
+        ``controller``, ``window`` and ``p`` over ``time``. An interrupted batch (Ctrl-C) has the
+        runs that were finished, and ``attrs["interrupted"]`` is 1.
 
     Raises
     ------
@@ -107,12 +118,15 @@ def batch(
     QuantityError, DomainError
         If values are no numbers, of unequal lengths, or out of range.
     UnsupportedError
-        If a law has no fluid form, or none in the engine asked for; by acknowledgements.
+        If a law has no fluid form, or none in the engine asked for.
+    SolverError
+        If no run of "threads" can be followed to its end.
 
     Warns
     -----
     AssumptionWarning
-        If the numbers of some runs leave the range of floats; their statistics are not finite then.
+        If the numbers of some runs leave the range of floats, or "threads" cannot follow them to
+        their end; their statistics are not finite then.
         If flows begin in slow start one after the other over more than a round trip: here they are
         copies of one another, which `simulate` knows better.
         If mean windows are smaller than their law describes (2 segments), or the mean of p is 0.9
@@ -121,11 +135,11 @@ def batch(
 
     Notes
     -----
-    A method of order 2 with equal steps, see `engines.fluid.lanes.stepping`. At 8 ms the queue
-    delay is within 1 % of its target of the exact solution in all nine reference trajectories, and
-    four times closer at half the step. Changes, starts, stops, `after` and rows of traces fall on
-    the nearest end of a step, at most half a step away; ticks are exact. Signals that jump between
-    ticks (a full buffer's, the end of a burst allowance) make it order 1.
+    Of "c" and "jax": a method of order 2 with equal steps, see `engines.fluid.lanes.stepping`. At
+    8 ms the queue delay is within 1 % of its target of the exact solution in all nine reference
+    trajectories, and four times closer at half the step. Changes, starts, stops, `after` and rows
+    of traces fall on the nearest end of a step, at most half a step away; ticks are exact. Signals
+    that jump between ticks (a full buffer's, the end of a burst allowance) make it order 1.
 
     Source: the equations are those of `simulate`.
 
@@ -138,21 +152,34 @@ def batch(
     ...     flows=[pf.Flows(pf.Reno(), 10, "100ms")],
     ... )
     >>> gains = {"aqm.alpha": np.array([0.1, 0.3125]), "aqm.beta": np.array([1.0, 3.125])}
-    >>> runs = batch(scenario, gains, after="5s", engine="c")
+    >>> runs = batch(scenario, gains, after="5s")
     >>> [f"{1e3 * float(sd):.1f} ms" for sd in runs.queue_delay_sd]
     ['3.7 ms', '0.4 ms']
     """
-    _check(scenario, update, clock, engine)
+    require_scenario(scenario)
+    validate_choice(update, UPDATES, "update")
+    validate_choice(clock, CLOCKS, "clock")
+    validate_choice(engine, ENGINES, "engine")
     step = _time(step, "step")
-    begin = validate_quantity(after, "time", "after", closed=True)
+    begin = float(validate_quantity(after, "time", "after", closed=True))
     chunk = _as_count(chunk)
+    spacing = None if sample is None else _time(sample, "sample")
+    fluid = Fluid(update=update, clock=clock).with_tolerance(_TOLERANCE)
+    beyond = _beyond_lanes(scenario, clock)
+    if engine == "threads" or (engine == "auto" and beyond):
+        return _in_threads(scenario, over, fluid, (step, begin, spacing), progress)
+    if beyond:
+        raise UnsupportedError(f'{beyond} is not in engine = "{engine}": use engine = "threads".')
     varied = vary(scenario, over)
-    _check_varied(varied, float(begin))
-    _warn_of_copies(varied.scenario)
-    times = None if sample is None else _samples(varied, _time(sample, "sample"))
+    _check_varied(varied, begin)
+    times = None if spacing is None else _samples(varied, spacing)
     table = tabulate(
         varied, continuous=update == "continuous", step=step, after=begin, sample=times
     )
+    engine = _fastest(table) if engine == "auto" else engine
+    if engine == "threads":
+        return _in_threads(scenario, over, fluid, (step, begin, spacing), progress)
+    _warn_of_copies(varied.scenario)
     lanes = _with_jax() if engine == "jax" else _with_c(table)
     found, done, interrupted = _run_all(table, lanes, chunk, progress)
     _warn(found, done)
@@ -160,7 +187,7 @@ def batch(
         "engine": f"fluid.batch ({engine})",
         "update": update,
         "longest_step": step,
-        "after": float(begin),
+        "after": begin,
         **({"interrupted": 1} if interrupted else {}),
     }
     result = batch_dataset(scenario, varied, take_runs(table, done), found, done, times, attrs)
@@ -171,34 +198,51 @@ def batch(
 # Checks
 
 
-def _check(scenario: Scenario, update: str, clock: str, engine: str) -> None:
-    require_scenario(scenario)
-    validate_choice(update, UPDATES, "update")
-    validate_choice(clock, CLOCKS, "clock")
-    validate_choice(engine, ("jax", "c"), "engine")
+def _beyond_lanes(scenario: Scenario, clock: str) -> str:
+    """Return what of a scenario no lanes take, "" if they may."""
     if clock == "acks":
-        raise UnsupportedError(
-            "clock = 'acks' is not of batches, which run by rates: use simulate, one run after the"
-            " other."
-        )
-    scenario.aqm.initial()  # a law without a fluid form says so here
-    if scenario.aqm.bands != 1:
-        raise UnsupportedError(
-            f"{type(scenario.aqm).__name__} has {scenario.aqm.bands} queues, and a batch runs laws"
-            " of one queue only: use simulate, one run after the other."
-        )
-    if type(scenario.aqm).pushes is not Aqm.pushes:
-        raise UnsupportedError(
-            f"{type(scenario.aqm).__name__} follows what is given over time, which no batch does:"
-            " use simulate, one run after the other."
-        )
+        return "clock = 'acks'"
+    if len(scenario.network.nodes) > 1:
+        return f"a scenario of {len(scenario.network.nodes)} links"
+    aqm = scenario.aqm
+    aqm.initial()  # a law without a fluid form says so here
+    if aqm.bands != 1:
+        return f"{type(aqm).__name__}, a law of {aqm.bands} queues,"
+    if type(aqm).pushes is not Aqm.pushes:
+        return f"{type(aqm).__name__}, which follows what is given over time,"
+    for flow in scenario.flows:
+        if flow.sender.answers_at_once:
+            return f"{type(flow.sender).__name__}, which lets signals act on its rate at once,"
+    if has_outages(scenario):
+        return "a link without capacity"
+    return ""
+
+
+def _fastest(table: Timetable) -> str:
+    """Return which engine takes the runs of a table soonest."""
+    if not obstacle(table):
+        return "c"
+    return "jax" if _has_device() else "threads"
+
+
+def _has_device() -> bool:
+    """Whether JAX is there and computes on something better than the processor."""
+    try:
+        from pi2_fluid.engines.fluid.lanes.device import this_device
+    except ModuleNotFoundError as error:
+        if error.name != "jax":
+            raise
+        return False
+    return not this_device().is_cpu
 
 
 def _check_varied(varied: Variation, after: float) -> None:
     require_round_trips(varied.scenario)
     refuse_outages(varied.scenario, "a batch has no answer")
-    require_rates_of_states(varied.scenario)
-    shortest = float(np.min(varied.scenario.duration))
+    _require_rest(after, float(np.min(varied.scenario.duration)))
+
+
+def _require_rest(after: float, shortest: float) -> None:
     if after >= shortest:
         raise QuantityError(
             f"after = {after:g} s leaves nothing of a run of duration = {shortest:g} s: give a"
@@ -236,16 +280,20 @@ def _as_count(chunk: object) -> int | None:
 
 def _samples(varied: Variation, sample: float) -> FloatArray:
     duration = np.unique(varied.scenario.duration)
-    if duration.size > 1:
+    _require_one_table(set(duration.tolist()), sample)
+    return np.arange(int(duration[0] / sample * (1.0 + 1e-12)) + 1, dtype=float) * sample
+
+
+def _require_one_table(durations: set[float], sample: float) -> None:
+    if len(durations) > 1:
         raise ScenarioError(
             "sample and over['duration'] do not go together, for traces of different lengths make"
             " no table: leave one of them out."
         )
-    if sample > duration[0]:
+    if sample > min(durations):
         raise QuantityError(
-            f"sample = {sample:g} s is longer than duration = {duration[0]:g} s: give less."
+            f"sample = {sample:g} s is longer than duration = {min(durations):g} s: give less."
         )
-    return np.arange(int(duration[0] / sample * (1.0 + 1e-12)) + 1, dtype=float) * sample
 
 
 # Running
@@ -258,6 +306,49 @@ class _Lanes(NamedTuple):
     """From a table, the nodes of the past to keep, and to how many runs it may be padded."""
     at_once: Callable[[Timetable, int], int]
     """How many of a table's runs it takes at once, with so many nodes of the past."""
+
+
+def _in_threads(
+    scenario: Scenario,
+    over: Mapping[str, Any],
+    fluid: Fluid,
+    when: tuple[float, float, float | None],
+    progress: Callable[[int, int], None] | None,
+) -> xarray.Dataset:
+    """Return the Dataset of runs by `Fluid`; `when`: the step, `after` and the sample (s)."""
+    step, begin, sample = when
+    made, axes = scenarios_of(scenario, over)
+    shortest = min(float(each.duration) for each in made)
+    _require_rest(begin, shortest)
+    if sample is not None:
+        _require_one_table({float(each.duration) for each in made}, sample)
+    kept = 0 if sample is None else max(1, math.ceil(sample / step - 1e-9))
+    rows = Rows(step if sample is None else sample / kept, begin, kept)
+    many = run_in_threads(made, fluid, rows, progress)
+    coords = {"run": Column(("run",), many.runs, "1", "index of the run"), **many.coords} | {
+        key: Column(("run",), values[many.runs], units, f"{key} of the scenario")
+        for key, (values, units) in axes.items()
+    }
+    if many.failed:
+        first, why = next(iter(many.failed.items()))
+        warnings.warn(
+            f"{len(many.failed)} of {len(many.runs)} runs could not be followed to their end, so"
+            f" that their statistics are NaN; of run {first}: {why}",
+            AssumptionWarning,
+            stacklevel=3,
+        )
+    window, p = (np.asarray(many.variables[name].values) for name in ("window_mean", "p_mean"))
+    attrs: dict[str, str | float] = {
+        "engine": "fluid.batch (threads)",
+        "update": fluid.update,
+        "clock": fluid.clock,
+        "after": begin,
+        **({"interrupted": 1} if many.interrupted else {}),
+        "beyond_the_laws": check_runs(scenario, window, p, many.runs),
+        "not_modelled": ", ".join(not_modelled(scenario)),
+        "scenario": scenario_text(scenario),
+    }
+    return make_dataset(many.variables, coords, attrs)
 
 
 def _run_all(
@@ -346,7 +437,9 @@ def _with_jax() -> _Lanes:
 def _with_c(table: Timetable) -> _Lanes:
     reason = obstacle(table)
     if reason:
-        raise UnsupportedError(f'{reason} is not in the compiled engine: use engine="jax".')
+        raise UnsupportedError(
+            f'{reason} is not in the compiled engine: use engine="jax" or "threads".'
+        )
     return _Lanes(lambda part, depth, _: run_compiled(part, depth), lambda *_: _AT_ONCE)
 
 
