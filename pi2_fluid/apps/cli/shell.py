@@ -54,6 +54,7 @@ ROOMS: Final = {
     "traffic": "families",
     "scenarios": "scenarios",
     "replay": "replays",
+    "watch": "watching",
     "figure": "gallery",
     "figures": "gallery",
     "claims": "claims",

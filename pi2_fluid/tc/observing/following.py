@@ -95,6 +95,15 @@ class Shown:
             return by_class(self._block.statistics or {})
         return counts_of_lines(self.kind, self._lines)
 
+    def options(self) -> dict[str, Any]:
+        """Return its options as tc shows them: keys of JSON, or words of text; {} of a class."""
+        if self._entry is not None:
+            options = self._entry.get("options")
+            return dict(options) if isinstance(options, dict) else {}
+        if self._block is None:
+            return {}
+        return dict(self._block.options if self._block.ours else self._block.words)
+
     def block(self) -> Block | None:
         """Return the queue with its options read; None of a class."""
         if self._block is None and self._entry is not None and not self.is_class:

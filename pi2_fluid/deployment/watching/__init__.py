@@ -1,0 +1,5 @@
+"""A device watched as it runs: its tree, who is the bottleneck, and what changed last."""
+
+from pi2_fluid.deployment.watching.watcher import Instant, Row, Watcher
+
+__all__ = ["Instant", "Row", "Watcher"]
