@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pi2_fluid.measured.dataset import Measurement, Quantity
+from pi2_fluid.measured.dataset import VARIABLES, Measurement, Quantity
 from pi2_fluid.tc.statistics import MOMENTARY
 
 if TYPE_CHECKING:
@@ -32,10 +32,14 @@ _RISING: Final = frozenset(
     | {"ack_drops", "lended", "borrowed", "marked", "early", "pdrop", "overmemory", "giants"}
 ) - set(MOMENTARY)
 _BYTES: Final = ("bytes", "backlog", "memory_used", "memory_limit", "max_memory_used")
-#: Times that waiting is counted in; "delay" alone is of probes.
-_NAMES: Final = {"delay": "queue_delay"}
-_WAITS: Final = ("_delay", "ldelay", "target", "interval", "drop_next")
+_WAITS: Final = ("_delay", "ldelay", "target", "_interval", "drop_next")
 _RATES: Final = ("_rate", "capacity_estimate")
+
+
+def _called(name: str) -> str:
+    """Return what a counter is called where tc's name is that of something else."""
+    known = VARIABLES.get(name)
+    return name if known is None or known.dim == "band" else f"queue_{name}"
 
 
 def _quantity(name: str) -> Quantity:
@@ -132,11 +136,14 @@ class Bands:
         start = min((np.nanmin(t) for t in timed.values() if np.isfinite(t).any()), default=0.0)
         for label, band in self._bands.items():
             times = np.arange(len(band.times), dtype=float) if numbered else timed[label]
-            kept = _kept(times, label, measurement)
+            _on_times(times, label, measurement)
             for name in list(band.values):
-                values = np.frombuffer(band.values.pop(name))[kept]
-                called = _NAMES.get(name, name)
-                measurement.add(called, label, times[kept], values, quantity=_quantity(called))
+                values = np.frombuffer(band.values.pop(name))
+                kept = np.isfinite(times) & np.isfinite(values)
+                called = _called(name)
+                measurement.add(
+                    called, label, times[kept], values[kept], quantity=_quantity(called)
+                )
             if band.fell:
                 measurement.warn(_on_falls(label, band, 0.0 if numbered else float(start)))
         self._bands = {}
@@ -156,26 +163,23 @@ def _continued(times: FloatArray) -> FloatArray:
     return times + _DAY * passed
 
 
-def _kept(times: FloatArray, label: str, measurement: Measurement) -> FloatArray:
-    """Return which samples have a time that no later one has."""
-    known = np.isfinite(times)
-    if not known.all():
-        count = int((~known).sum())
-        measurement.warn(f"{count} outputs of {label} stand before the first time: left out.")
-    if (np.diff(times[known]) < 0).any():
+def _on_times(times: FloatArray, label: str, measurement: Measurement) -> None:
+    """Say what is odd about the times of a band."""
+    known = times[np.isfinite(times)]
+    if known.size < times.size:
+        missing = times.size - known.size
+        measurement.warn(f"{missing} outputs of {label} stand before the first time: left out.")
+    steps = np.diff(known)
+    if (steps < 0).any():
         measurement.warn(
             f"The times of {label} go back: a clock was set, or logs were joined. Samples are in"
             " the order of their times."
         )
-    _, last = np.unique(times[::-1], return_index=True)
-    kept = np.sort(times.size - 1 - last)
-    kept = kept[known[kept]]
-    if kept.size < known.sum():
+    if same := int((steps == 0).sum()):
         measurement.warn(
-            f"{int(known.sum()) - kept.size} outputs of {label} have the time of another: of each"
-            " time the last is kept."
+            f"{same} outputs of {label} have the time of the one before: rates between them cannot"
+            " be told."
         )
-    return np.asarray(kept)
 
 
 def _on_falls(label: str, band: _Band, start: float) -> str:

@@ -102,13 +102,23 @@ class Source:
 
     @cached_property
     def json(self) -> Any:
-        """What it says as one JSON value; None if it is none."""
-        if self.head.lstrip()[:1] not in {"{", "["}:
+        """What it says as one JSON value; None if it is none, as where each line is one."""
+        if self.head.lstrip()[:1] not in {"{", "["} or self._is_json_by_lines:
             return None
         try:
             return json.loads(self.text)
         except (ValueError, RecursionError):
             return None
+
+    @cached_property
+    def _is_json_by_lines(self) -> bool:
+        """Whether its first line is a whole value: then the text is not read for its JSON."""
+        first, _, more = self.head.lstrip().partition("\n")
+        try:
+            json.loads(first)
+        except (ValueError, RecursionError):
+            return False
+        return bool(more.strip())
 
     def lines(self) -> Iterator[str]:
         """Yield its lines, one at a time: a file is never held as a whole."""

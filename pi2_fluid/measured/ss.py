@@ -18,7 +18,7 @@ from pi2_fluid.measured.source import Source
 from pi2_fluid.tc.observing.times import leading_time, of_watch
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import FloatArray
+    from pi2_fluid.values import BoolArray, FloatArray
 
 __all__ = ["measurement", "recognises"]
 
@@ -39,7 +39,6 @@ _MS: Final = 1e-3
 
 #: Variables that only this format has.
 _MORE: Final = {
-    "delivery_rate": Quantity("flows", "bit/s", "rate at which what was sent lately arrived"),
     "pacing_rate": Quantity("flows", "bit/s", "rate at which the sender paces"),
     "tcp_rttvar": Quantity("flows", "s", "mean deviation of the round-trip time"),
 }
@@ -63,8 +62,8 @@ def recognises(source: Source) -> bool:
 def measurement(source: Source) -> Measurement:
     """Return the samples of each socket.
 
-    A flow is called by its congestion control, if that is shown, and its two ends:
-    "cubic 10.0.0.1:5201 > 10.0.0.2:40000". ``throughput`` (bit/s) and ``retransmissions`` are
+    A flow is called by its two ends and its congestion control, if that is shown:
+    "10.0.0.1:5201 > 10.0.0.2:40000 (cubic)". ``throughput`` (bit/s) and ``retransmissions`` are
     those since the sample before, of the counters ``bytes_acked`` and ``retrans``.
 
     Raises
@@ -77,8 +76,10 @@ def measurement(source: Source) -> Measurement:
     rounds = _Rounds()
     for sample in _samples(source):
         number = rounds.of(sample)
-        label = f"{sample.sender} {sample.pair}".strip()
+        label = f"{sample.pair} ({sample.sender})" if sample.sender else sample.pair
         flow = flows.setdefault(label, _Flow())
+        if sample.sender:
+            read.about.setdefault("senders", {})[label] = sample.sender
         flow.add(sample.time, number, sample.values)
     if not flows:
         raise QuantityError(
@@ -144,34 +145,34 @@ class _Flow:
         kept = np.flatnonzero(np.isfinite(times))
         if kept.size < times.size:
             read.warn(f"{times.size - kept.size} samples of {label} have no time: left out.")
-        times, first = times[kept], np.unique(times[kept], return_index=True)[1]
-        if first.size < times.size:
-            read.warn(
-                f"{times.size - first.size} samples of {label} have the time of another: of each"
-                " time the first is kept."
-            )
-        kept, times = kept[first], times[first]
+        times = times[kept]
+        steps = np.diff(times)
+        if (steps <= 0).any():
+            read.warn(f"The times of {label} go back, or stand still: no throughput is told there.")
         for name, column in self.values.items():
             values = np.array(column)[kept]
             if name == "acked" and timed:
-                rates = 8.0 * np.diff(values) / np.diff(times)
-                _add_since(read, "throughput", label, times, rates)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    rates = np.where(steps > 0, 8.0 * np.diff(values) / steps, np.nan)
+                good = _add_since(read, "throughput", label, times, rates)
+                read.add("interval", label, times[1:][good], steps[good])
             elif name == "retrans":
                 _add_since(read, "retransmissions", label, times, np.diff(values))
             elif name != "acked":
-                read.add(name, label, times, values, quantity=_MORE.get(name))
+                seen = np.isfinite(values)
+                read.add(name, label, times[seen], values[seen], quantity=_MORE.get(name))
 
 
 def _add_since(
     read: Measurement, name: str, label: str, times: FloatArray, values: FloatArray
-) -> None:
-    """Add what a counter has got since the sample before."""
-    fell = values < 0
-    if fell.any():
+) -> BoolArray:
+    """Add what a counter has got since the sample before; return where that is known."""
+    if (values < 0).any():
         read.warn(f"The counters of {label} fall: its ends began another connection.")
-        values = np.where(fell, np.nan, values)
-    if values.size:
-        read.add(name, label, times[1:], values)
+    good = values >= 0
+    if good.any():
+        read.add(name, label, times[1:][good], values[good])
+    return np.asarray(good)
 
 
 def _samples(source: Source) -> Iterator[_Sample]:

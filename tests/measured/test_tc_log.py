@@ -165,9 +165,9 @@ def test_a_day_without_dates_goes_on_over_midnight() -> None:
 def test_times_that_come_twice_or_go_back_are_said() -> None:
     text = "".join(f"{stamp('date', n)}\n{at(WAN, k, 'json')}" for k, n in enumerate((0, 0, 1, 1)))
     data = pf.measured.read(text)
-    assert data.time.values.tolist() == [0, 1]
-    assert data.packets.sel(band="wan0 pie 10:").values.tolist() == [1, 3]
-    assert "have the time of another" in warned(data)[0]
+    assert data.time.values.tolist() == [0, 0, 1, 1]
+    assert data.packets.sel(band="wan0 pie 10:").values.tolist() == [0, 1, 2, 3]
+    assert "2 outputs of wan0 htb 1: have the time of the one before" in warned(data)[0]
     text = "".join(f"{stamp('date', n)}\n{at(WAN, n, 'json')}" for n in (2, 3, 0, 1))
     data = pf.measured.read(text)
     assert "go back" in warned(data)[0]
@@ -194,6 +194,21 @@ def log_file(path: Path, outputs: int) -> Path:
         for n in range(outputs):
             file.write(f"{1_764_270_000 + n} {at(WAN, n, 'json')}")
     return path
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+def test_no_format_reads_a_log_as_a_whole_to_know_it(tmp_path: Path, stamped: bool) -> None:
+    """Other formats are one value of JSON, and are asked first."""
+    from pi2_fluid.measured.reading import measurement_of
+    from pi2_fluid.measured.source import Source
+
+    path = tmp_path / "log.json"
+    path.write_text(
+        "".join(f"{1_764_270_000 + n} " * stamped + at(WAN, n, "json") for n in range(10))
+    )
+    source = Source(path)
+    assert measurement_of(source).format == "tc_log"
+    assert "text" not in vars(source)
 
 
 def peak(path: Path) -> int:

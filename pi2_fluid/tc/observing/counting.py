@@ -53,8 +53,8 @@ _ROWS: Final = {
     "quantum": "flow_quantum",
 }
 _TINS: Final = {
-    "diffserv3": ("Bulk", "Best Effort", "Voice"),
-    "diffserv4": ("Bulk", "Best Effort", "Video", "Voice"),
+    3: ("Bulk", "Best Effort", "Voice"),
+    4: ("Bulk", "Best Effort", "Video", "Voice"),
 }
 _PAIR: Final = re.compile(r"(?<![\w.])([a-z_]\w*):? (-?\d+(?:\.\d+)?)([a-zA-Z]*)(?![\w./:-])")
 _VALUE: Final = re.compile(r"(-?\d+(?:\.\d+)?)([a-zA-Z]*)")
@@ -77,16 +77,15 @@ _SCALES: Final = {
 _NOISE: Final = frozenset({"rate", "memory", "limit", "of", "min", "max", "used"})
 
 
-def tin_names(mode: str, count: int) -> tuple[str, ...]:
-    """Return what cake calls its tins.
+def tin_names(count: int) -> tuple[str, ...]:
+    """Return what cake calls so many tins.
 
     Examples
     --------
-    >>> tin_names("diffserv3", 3), tin_names("besteffort", 1)
+    >>> tin_names(3), tin_names(1)
     (('Bulk', 'Best Effort', 'Voice'), ('0',))
     """
-    known = _TINS.get(mode, ())
-    return known if len(known) == count else tuple(map(str, range(count)))
+    return _TINS.get(count) or tuple(map(str, range(count)))
 
 
 def by_class(values: Mapping[str, float]) -> Counts:
@@ -126,9 +125,7 @@ def counts_of_entry(entry: Mapping[str, Any]) -> Counts:
     if isinstance(stats := entry.get("stats"), dict):
         found[""] |= _numbers(stats)
     if isinstance(tins := entry.get("tins"), list):
-        options = entry.get("options")
-        mode = str(options.get("diffserv", "")) if isinstance(options, dict) else ""
-        for name, tin in zip(tin_names(mode, len(tins)), tins, strict=False):
+        for name, tin in zip(tin_names(len(tins)), tins, strict=True):
             if isinstance(tin, dict):
                 found[f"tin {name}"] = _numbers(tin)
     return found
