@@ -182,6 +182,16 @@ class Aqm(Stated, Record, ABC):
         """Return the signal probabilities for the value `u` of the controller's variable."""
         raise NotImplementedError
 
+    def check_link(self, link: Line) -> None:
+        """Refuse a link that contradicts what the law was told; any will do, if not overridden.
+
+        Parameters
+        ----------
+        link : Line
+            Before which it is put, such as a `Link`.
+        """
+        del link
+
     def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return what configures the queue discipline, by the names it has there.
 

@@ -12,7 +12,7 @@ from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.network.network import refuse_several
-from pi2_fluid.network.packets_only import refuse_detours, refuse_losses
+from pi2_fluid.network.packets_only import refuse_detours, refuse_losses, refuse_rings
 from pi2_fluid.network.scenario import require_scenario
 from pi2_fluid.results.dataset import Column, make_dataset
 from pi2_fluid.units import validate_choice, validate_number
@@ -96,6 +96,7 @@ def margins_along(
     least = validate_number(least_db, "number", "least_db", low=-np.inf)
     refuse_several(scenario.network, "margins along a schedule are of one", "give that one alone")
     refuse_losses(scenario.network, "loops do")
+    refuse_rings(scenario.network, "loops do")
     refuse_detours(scenario, "loops do")
     stages = list(_stages(scenario))
     found = np.full((len(stages), len(_WANTED)), np.nan)

@@ -30,7 +30,7 @@ from pi2_fluid.network.flows import (
     require_responsive,
 )
 from pi2_fluid.network.network import Network, Node
-from pi2_fluid.network.packets_only import refuse_losses
+from pi2_fluid.network.packets_only import refuse_losses, refuse_rings
 from pi2_fluid.network.prices import LEAST, share_by_prices
 from pi2_fluid.network.response import answer, linear_form, plain, window_of
 from pi2_fluid.network.rest import Rest, require_round_trip
@@ -175,6 +175,7 @@ def network_equilibrium(network: Network) -> NetworkPoint:
         here, the links differ in their packet size, or something is an array.
     """
     refuse_losses(network, "operating points and loops do")
+    refuse_rings(network, "operating points and loops do")
     require_equations(*network.laws)
     refuse_finite(network.flows)
     require_responsive(network.flows)

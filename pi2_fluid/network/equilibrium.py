@@ -30,7 +30,7 @@ from pi2_fluid.network.flows import (
 )
 from pi2_fluid.network.link import Link, with_buffer
 from pi2_fluid.network.network import Network
-from pi2_fluid.network.packets_only import refuse_losses
+from pi2_fluid.network.packets_only import refuse_losses, refuse_rings
 from pi2_fluid.network.response import linear_form, plain, respond, window_of
 from pi2_fluid.network.rest import Rest, l4s_is_alone, own_delay, require_round_trip, rest_at
 from pi2_fluid.records.labels import align_labels, relabel
@@ -374,6 +374,7 @@ def taken_apart(
         return classes, aqm, capacity, packet_size
     refuse_beside(aqm, capacity, packet_size)
     refuse_losses(flows, "operating points and loops do")
+    refuse_rings(flows, "operating points and loops do")
     link = flows.node.link
     return as_flows(flows.flows), flows.node.aqm, link.capacity, link.packet_size
 

@@ -60,6 +60,14 @@ class Link(Record):
         together, as the frames of Wi-Fi (packets only). None: one, or as `aggregate_time` allows.
     aggregate_time : float or str, optional
         How long such packets take together at most (s). One packet always goes.
+    ring : float or str, optional
+        Packets that a ring of the device holds between queue and wire, the one in service among
+        them (packets only). The queue hands it packets while it has room, and does not see them any
+        more: what they wait there is `ring_delay`, of which no AQM knows. None: one, in service.
+    bql : bool, default False
+        Whether byte queue limits, as Linux has them, keep the ring as short as the wire allows.
+    bql_min, bql_max : float or str, optional
+        Within which their limit stays (bytes), as ``limit_min`` and ``limit_max`` of Linux.
 
     Raises
     ------
@@ -69,7 +77,7 @@ class Link(Record):
         If a number is outside its range.
     ScenarioError
         If there is a `loss_burst` without `loss`, or below what such a loss has at the least; or
-        a token bucket that sends packets together.
+        a token bucket that sends packets together or has a ring; or limits of a ring without one.
 
     Notes
     -----
@@ -100,6 +108,10 @@ class Link(Record):
     loss_burst: OptionalParameter = quantity(None, "packets", low=1.0, closed=True, optional=True)
     aggregate: OptionalParameter = quantity(None, "packets", low=1.0, closed=True, optional=True)
     aggregate_time: OptionalParameter = quantity(None, "time", usual=LONG_WAIT, optional=True)
+    ring: OptionalParameter = quantity(None, "packets", low=1.0, closed=True, optional=True)
+    bql: bool = choice(False, (True, False))
+    bql_min: OptionalParameter = quantity(None, "size", optional=True)
+    bql_max: OptionalParameter = quantity(None, "size", optional=True)
 
     def __post_init__(self) -> None:
         held = _seconds(self.buffer)
@@ -116,6 +128,7 @@ class Link(Record):
                 f'Link kind = "{self.kind}" lets each packet go by itself, and aggregate or'
                 ' aggregate_time sends several as one: give kind = "wire", or leave both out.'
             )
+        self._check_ring()
 
     @property
     def aggregates(self) -> bool:
@@ -123,6 +136,34 @@ class Link(Record):
         return self.aggregate_time is not None or not (
             self.aggregate is None or np.all(np.equal(self.aggregate, 1.0))
         )
+
+    def _check_ring(self) -> None:
+        """Refuse a ring where there can be none, and limits of one that is not there."""
+        if self.ring is not None and (self.kind != "wire" or self.aggregates):
+            raise ScenarioError(
+                f"Link ring = {show_value(self.ring)} lies before a wire that sends packets one by"
+                ' one: give kind = "wire" without aggregate and aggregate_time. A shaper above a'
+                " ring is a node of its own, before this one."
+            )
+        if self.bql and self.ring is None:
+            raise ScenarioError(
+                "Link bql = True limits the bytes of a ring, and there is none: give ring, such as"
+                " 256 packets, or leave bql out."
+            )
+        for name in ("bql_min", "bql_max"):
+            if getattr(self, name) is not None and not self.bql:
+                raise ScenarioError(
+                    f"Link {name} = {show_value(getattr(self, name))} bounds byte queue limits,"
+                    " and bql = False has none: give bql = True, or leave it out."
+                )
+        least, most = self.bql_min, self.bql_max
+        if least is None or most is None or is_traced(least) or is_traced(most):
+            return
+        if np.any(np.less(most, least)):
+            raise ScenarioError(
+                f"Link bql_max = {show_value(most)} is below bql_min = {show_value(least)}: give"
+                " bql_max >= bql_min."
+            )
 
     def _check_bursts(self, burst: Number) -> None:
         if is_traced(self.loss) or is_traced(burst):

@@ -72,6 +72,7 @@ class Node(Record):
             )
         if not isinstance(self.aqm, Aqm):
             raise ScenarioError(f"Node aqm = {show_value(self.aqm)} is no Aqm: give e.g. Pi2().")
+        self.aqm.check_link(self.link)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.errors import UnsupportedError, show_value
 from pi2_fluid.units import format_quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.network.network import Network
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["refuse_aggregates", "refuse_detours", "refuse_losses"]
+__all__ = ["refuse_aggregates", "refuse_detours", "refuse_losses", "refuse_rings"]
 
 
 def refuse_losses(network: Network, who: str) -> None:
@@ -45,3 +45,17 @@ def refuse_aggregates(network: Network, who: str) -> None:
                 f"Link aggregate and aggregate_time send packets together, which {who} not know:"
                 " simulate Packets(), or leave both out."
             )
+
+
+def refuse_rings(network: Network, who: str) -> None:
+    """Raise UnsupportedError if a link has a ring below its queue."""
+    for node in network.nodes:
+        link = node.link
+        if link.ring is None or np.all(np.equal(link.ring, 1.0)):
+            continue
+        full = 8.0 * np.max((link.ring - 1.0) * link.packet_size / link.capacity)
+        raise UnsupportedError(
+            f"Link ring = {show_value(link.ring)} holds packets below the queue, which {who} not"
+            " know: simulate Packets(), or leave it out, and add to base_rtt what a full one adds"
+            f" ({format_quantity(float(full), 'time')} without byte queue limits)."
+        )

@@ -188,6 +188,7 @@ class Scenario(Written):
             raise ScenarioError(
                 f"Scenario aqm = {show_value(self.aqm)} is no Aqm: give e.g. Pi2()."
             )
+        self.aqm.check_link(self.link)
         object.__setattr__(self, "flows", as_tuple(self.flows, Flows, "Scenario flows"))
         if not self.flows:
             raise ScenarioError("Scenario flows = () is empty: give at least one Flows.")

@@ -110,7 +110,7 @@ def summarize_packets(
 
 
 def _statistics(run: _Run) -> dict[str, Column]:
-    return _delays(run) | _backlog(run) | _shares(run) | _classes(run)
+    return _delays(run) | _rings(run) | _backlog(run) | _shares(run) | _classes(run)
 
 
 def _find_stretch(dataset: xr.Dataset, after: float | str, until: float | str | None) -> _Stretch:
@@ -140,6 +140,18 @@ def _find_stretch(dataset: xr.Dataset, after: float | str, until: float | str | 
 def _each_link(run: _Run) -> tuple[str, ...]:
     """Return the dims of what each link of each seed has."""
     return ("seed", "link") if "link" in run.sizes else ("seed",)
+
+
+def _rings(run: _Run) -> dict[str, Column]:
+    """Return how long packets wait in the rings below the queues, if there is any."""
+    if "ring_delay" not in run:
+        return {}
+    entered = run["ring_departures"]
+    met = np.sum(run["ring_delay"] * entered, axis=1)
+    about = "mean delay in the ring below the queue"
+    return {
+        "ring_delay_mean": Column(_each_link(run), mean_of(met, entered.sum(axis=1)), "s", about)
+    }
 
 
 def _delays(run: _Run) -> dict[str, Column]:

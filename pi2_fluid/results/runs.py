@@ -105,6 +105,7 @@ def runs_columns(
     variables = {
         **_of_bins(scenario, layout, runs, ends),
         **_of_blocks(layout, delays, _stack(runs, "segments")),
+        **_of_rings(scenario, layout, runs),
         **_of_run(scenario, layout, runs, delays, edges),
         **_of_transfers(scenario, runs),
         **_of_events(runs),
@@ -232,6 +233,39 @@ def _of_bins(
             of_classes, probability, "1", "probability that the queue's law signals a packet"
         ),
     }
+
+
+def _of_rings(
+    scenario: Scenario, layout: Layout, runs: list[Mapping[str, Any]]
+) -> dict[str, Column]:
+    """Return what waits in the rings below the queues, if there is any."""
+    links = [node.link for node in scenario.network.nodes]
+    if all(link.ring is None for link in links):
+        return {}
+    bins = {name: layout.of_links(rows) for name, rows in _stack(runs, "bins").items()}
+    entered = bins["ring_entered"]
+    dims = (*_BIN, "link") if layout.routed else _BIN
+    found = {
+        "ring_delay": Column(
+            dims,
+            _last_mean(bins["ring_waited"] / NS, entered),
+            "s",
+            "mean time in the ring below the queue",
+        ),
+        "ring_queue": Column(
+            dims,
+            bins["ring_bytes"] / float(scenario.packet_size),
+            "packets",
+            "mean backlog of the ring, behind the packet in service",
+        ),
+        "ring_departures": Column(
+            dims, entered, "packets", "packets that went from the ring into service"
+        ),
+    }
+    if any(link.bql for link in links):
+        limit = Column(dims, bins["ring_limit"], "B", "byte queue limit, at the end of the bin")
+        found["ring_limit"] = limit
+    return found
 
 
 def _of_blocks(layout: Layout, delays: NDArray[Any], segments: NDArray[Any]) -> dict[str, Column]:

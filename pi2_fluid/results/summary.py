@@ -49,9 +49,11 @@ def summarize(
         Of packets all of these have the dim ``seed``, and there are besides ``queue_delay_sd``, the
         standard deviation over time (s); per class ``delay_mean_of`` (s), ``drop_fraction_of``,
         ``mark_fraction_of`` and ``timeouts`` (in the whole run); of a dual queue
-        ``delay_quantile`` per queue. Delays are of single packets, from the end of enqueueing to
-        the start of service. ``delay_sd`` and the quantiles are from histograms that were kept for
-        up to a hundred blocks of the run (1 us up to 64 us, 1.6 % beyond): the attributes
+        ``delay_quantile`` per queue; and where a link has a ring ``ring_delay_mean`` (s), what
+        packets wait in it after their delay in the queue. Delays are of single packets, from the
+        end of enqueueing to the start of service. ``delay_sd`` and the quantiles are from
+        histograms that were kept for up to a hundred blocks of the run (1 us up to 64 us, 1.6 %
+        beyond): the attributes
         ``quantiles_after`` and ``quantiles_until`` (s) say which stretch they are of, the whole
         blocks inside the one asked for, or, if there are none, those around it. What has no
         packets to be of is 0. Of runs with `Transfers` there is what `completions` returns, too.

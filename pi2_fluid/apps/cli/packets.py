@@ -78,6 +78,8 @@ def _delay_table(summary: xarray.Dataset, width: float) -> Table:
     add("queue delay", "mean", summary.delay_mean, 1e3, "ms")
     for label, name in (("P50", "delay_p50"), ("P95", "delay_p95"), ("P99", "delay_p99")):
         add("", label, summary[name], 1e3, "ms")
+    if "ring_delay_mean" in summary:
+        add("ring delay", "mean", summary.ring_delay_mean, 1e3, "ms")
     add_largest(table, summary, width)
     if "band" in summary.dims:
         for band in summary.band.to_numpy():

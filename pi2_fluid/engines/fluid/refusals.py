@@ -12,7 +12,7 @@ from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.flows import Flows, refuse_finite, require_equal_packets
 from pi2_fluid.network.network import Network
-from pi2_fluid.network.packets_only import refuse_detours, refuse_losses
+from pi2_fluid.network.packets_only import refuse_detours, refuse_losses, refuse_rings
 from pi2_fluid.network.routes import places_of
 from pi2_fluid.network.scenario import Scenario
 
@@ -48,6 +48,7 @@ def require_round_trips(scenario: Scenario) -> None:
     equations.
     """
     refuse_losses(scenario.network, "the fluid does")
+    refuse_rings(scenario.network, "the fluid does")
     refuse_detours(scenario, "the fluid does")
     require_equations(*scenario.network.laws)
     require_shares(scenario.network)

@@ -48,7 +48,7 @@ _NEAR: Final = 0.01  # of a gain, that whole parts may miss it by
 _CUT: Final = 1e-3  # us, that a time may be off by rounding
 _MEMORY: Final = 2**31 - 1  # bytes of DualPI2's queues: the limit in packets comes first
 _WORD: Final = 2**32 - 1
-_RED_ECN, _RED_HARDDROP, _RED_FLAGS = 1, 2, 15
+_RED_ECN, _RED_HARDDROP, _RED_NODROP, _RED_FLAGS = 1, 2, 8, 15
 _MOST_SHIFT: Final = 31
 _ECT1, _ECN_FIELD = 1, 3  # in the byte of the IP header that it shares with the class of traffic
 
@@ -293,7 +293,8 @@ def _red(law: Red, link: Link) -> Told:
             " counts bytes in: give smaller ones, or a larger weight."
         )
     # Plog is for kernels that are not told max_p.
-    flags = struct.pack("<2I", _RED_ECN * law.ecn | _RED_HARDDROP * law.harddrop, _RED_FLAGS)
+    words = _RED_ECN * law.ecn | _RED_HARDDROP * law.harddrop | _RED_NODROP * law.nodrop
+    flags = struct.pack("<2I", words, _RED_FLAGS)
     numbers = struct.pack("<3I4B", most, low, high, round(shift), _MOST_SHIFT, 0, 0)
     chance = min(int(float(law.max_p) * 2**32), _WORD)
     options = (

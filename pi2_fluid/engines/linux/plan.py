@@ -49,7 +49,12 @@ from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.network.flows import Flows, refuse_finite
 from pi2_fluid.network.outstanding import socket_bytes
-from pi2_fluid.network.packets_only import refuse_aggregates, refuse_detours, refuse_losses
+from pi2_fluid.network.packets_only import (
+    refuse_aggregates,
+    refuse_detours,
+    refuse_losses,
+    refuse_rings,
+)
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
 from pi2_fluid.ops import Number
@@ -301,6 +306,7 @@ def _require_network(scenario: Scenario) -> None:
     refuse_losses(scenario.network, "the guest does")
     refuse_detours(scenario, "the guest does")
     refuse_aggregates(scenario.network, "the guest does")
+    refuse_rings(scenario.network, "the guest does")
     link = scenario.link
     if link.kind != "htb":
         raise UnsupportedError(

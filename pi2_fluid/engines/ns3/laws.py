@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.errors import UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.elsewhere import stands_for
 from pi2_fluid.laws.opaque import require_equations
@@ -198,6 +198,12 @@ def _red(law: Red, link: Link) -> Described:
             'Red spacing = "none" is not in ns-3, which spaces its signals: give spacing ='
             ' "uniform" or "wait".'
         )
+    for field in ("nodrop", "mark_min"):
+        if getattr(law, field):
+            raise UnsupportedError(
+                f"Red {field} = {show_value(getattr(law, field))} is not in ns-3, which has one"
+                " ramp, and drops what it cannot mark: simulate Packets(), or leave it out."
+            )
     adaptive: dict[str, str] = {}
     if law.adaptive:
         adaptive = {"AdaptMaxP": "true", "Interval": _time(law.update_interval)} | _ADAPTIVE

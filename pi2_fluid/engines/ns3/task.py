@@ -12,7 +12,12 @@ from pi2_fluid.engines.ns3.laws import Described, congestion_of, queue_disc_of
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.network.flows import Flows, refuse_finite
 from pi2_fluid.network.outstanding import socket_bytes
-from pi2_fluid.network.packets_only import refuse_aggregates, refuse_detours, refuse_losses
+from pi2_fluid.network.packets_only import (
+    refuse_aggregates,
+    refuse_detours,
+    refuse_losses,
+    refuse_rings,
+)
 from pi2_fluid.network.routes import places_of
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
@@ -243,6 +248,7 @@ def _require_links(scenario: Scenario) -> None:
     refuse_losses(scenario.network, "the engine for ns-3 does")
     refuse_detours(scenario, "the engine for ns-3 does")
     refuse_aggregates(scenario.network, "the engine for ns-3 does")
+    refuse_rings(scenario.network, "the engine for ns-3 does")
     several = len(scenario.node_names) > 1
     for node in scenario.network.nodes:
         where = f"Node {node.name!r} " * several

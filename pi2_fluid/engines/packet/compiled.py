@@ -149,6 +149,7 @@ def _pack_link(
         "loss": float(link.loss),
         "loss_burst": float(link.loss_burst or 0.0),
         **_pack_aggregates(link),
+        **_pack_ring(link),
         "qdisc": name,
         "parameters": parameters,
         "pushes": np.empty(0) if discipline else node.aqm.pushes(duration),
@@ -232,6 +233,14 @@ def _pack_aggregates(link: Link) -> dict[str, int]:
         return {"aggregate": 1, "aggregate_time": 0}
     time = _LONGEST if link.aggregate_time is None else to_ns(link.aggregate_time)
     return {"aggregate": int(link.aggregate or link.buffer), "aggregate_time": time}
+
+
+def _pack_ring(link: Link) -> dict[str, Any]:
+    """Return how many packets a ring holds, 0 without, and the range of its limit of bytes."""
+    if not link.bql:
+        return {"ring": int(link.ring or 0), "bql": None}
+    most = _LONGEST if link.bql_max is None else int(link.bql_max)
+    return {"ring": int(link.ring or 0), "bql": [int(link.bql_min or 0), most]}
 
 
 def _pack_detours(change: Change, scenario: Scenario) -> list[dict[str, int]]:

@@ -201,6 +201,9 @@ def simulate(
         class's arrivals was marked or lost in the bin), ``p_prime``, ``window`` (segments; mean
         over time and the flows that there are), ``throughput`` and ``capacity`` (bit/s).
 
+        Where a link has a ring: ``ring_delay`` (s), the mean time in it of those that went into
+        service, ``ring_queue`` (packets), ``ring_departures`` and, with ``bql``, ``ring_limit``
+        (B).
         Of each bin besides: ``queue_sd`` (packets), ``sojourn`` and ``class_sojourn`` (s; mean time
         in the queue of what leaves it, the last value where nothing does), ``arrivals``,
         ``departures``, ``drops`` and ``marks`` (packets), ``active_flows`` (with a window), and

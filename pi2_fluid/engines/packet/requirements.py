@@ -239,6 +239,11 @@ def _require_node(node: Node, scenario: Scenario, where: str) -> None:
         _whole(link.aggregate, f"{where}Link aggregate", 1, _MOST_BUFFER)
     if link.aggregate_time is not None:
         _short(link.aggregate_time, f"{where}Link aggregate_time", low=1)
+    if link.ring is not None:
+        _whole(link.ring, f"{where}Link ring", 1, _MOST_BUFFER)
+    for name in ("bql_min", "bql_max"):
+        if getattr(link, name) is not None:
+            _whole(getattr(link, name), f"{where}Link {name}", 1, _MOST_BUFFER)
     if interval is not None:
         name = f"{where}{type(node.aqm).__name__} update_interval"
         _short(interval, name, low=1)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, show_value
+from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.aqms.red_ramps import (
+    SECOND_RAMP,
+    anywhere,
+    check_second_ramp,
+    count_in_packets,
+    require_integers,
+)
 from pi2_fluid.laws.packet_limits import require_single, require_time, require_whole_packets
-from pi2_fluid.ops import Number, log1p, maximum, minimum, namespace, where
+from pi2_fluid.ops import Number, log1p, maximum, minimum, where
 from pi2_fluid.records.record import OptionalParameter, Parameter, choice, numbers_of, quantity
-from pi2_fluid.units import LONG_WAIT
+from pi2_fluid.units import LONG_WAIT, is_traced
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
-    from pi2_fluid.values import Truth
 
 __all__ = ["Red"]
 
@@ -32,9 +37,11 @@ _SMALLEST: Final = 0.01
 _LARGEST: Final = 0.5
 _INTERVAL: Final = 0.5
 
+_THRESHOLD = quantity(None, "packets")
+_MARKS = quantity(None, "packets", optional=True)
+
 #: Distances between the signals, in the order of their numbers in the kernel.
 _SPACINGS: Final = ("uniform", "wait", "none")
-_SMALLEST_WEIGHT: Final = 2.0**-31
 _MOST_BYTES: Final = 1e9
 
 
@@ -59,11 +66,17 @@ class Red(Aqm):
     The threshold K of a switch for DCTCP is a step: ``Red(min=K, max=K, weight=1, gentle=False,
     ecn=True)``, where every packet is marked that finds K packets or more.
 
+    Switches have a second ramp for packets that can be marked: ``Red(min="2MB", max="8MB",
+    weight=1, gentle=False, ecn=True, mark_min="500kB", mark_max="2MB", mark_max_p=0.05)`` marks
+    those long before it drops others. One average serves both, and each ramp spaces its own
+    signals. Such a queue never drops what it can mark, but where it is full, or by `harddrop`.
+
     Parameters
     ----------
     min, max : float or str
         Thresholds on the average queue (packets), max >= min; the profile is a step where they are
-        equal, of which there is no linear loop.
+        equal, of which there is no linear loop. Or a size, such as ``"104kB"``: bytes, in packets
+        of `packet_size`.
     max_p : float, default 0.1
         Probability at `max`, in (0, 1]; where adaptation begins, if adaptive.
     weight : float, default 0.002
@@ -79,6 +92,20 @@ class Red(Aqm):
     harddrop : bool, default False
         Whether these, too, are dropped where the profile is 1, as RFC 3168, section 7, advises and
         ns-3 does by default (packets only; in `tc`, "ecn harddrop").
+    nodrop : bool, default False
+        Whether what cannot be marked passes, with `ecn`, instead of being dropped; `harddrop` drops
+        it nevertheless where the profile is 1 (packets only; in `tc`, "ecn nodrop").
+    mark_min, mark_max : float or str, optional
+        Of a second ramp, for packets that can be marked, as `min` and `max` are: from `mark_max` on
+        all of them are marked. The first is for the others then (packets only; with `ecn`).
+    mark_max_p : float, default 0.1 with a second ramp
+        Its probability at `mark_max`, in (0, 1].
+    bytes : bool, default True
+        Whether the queue is counted in bytes, as Linux and switches do, so that small packets are
+        parts of a full one; or in packets of whatever size (packets only).
+    packet_size : float or str, optional
+        Bytes of a full packet, in which thresholds are counted that were given as sizes: those of
+        the link. 1500 if not given, and some threshold is a size.
     arithmetic : {"real", "fixed"}
         "fixed" counts in the integers of Linux, which has no `gentle` and only weights 1, 1/2,
         1/4 ... 2^-31, and spaces its signals uniformly (packets only).
@@ -94,26 +121,41 @@ class Red(Aqm):
     QuantityError
         If a field is no number of its unit, or a word that it does not know.
     DomainError
-        If a number is outside its range, or `max` is below `min`.
+        If a number is outside its range, `max` is below `min` or `mark_max` below `mark_min`,
+        `nodrop` or a second ramp is without `ecn`, or the link's packets are of another size than
+        `packet_size`.
+    UnsupportedError
+        If a fluid, a loop or an operating point is asked for that has one ramp alone.
 
     Notes
     -----
     Source: Floyd and Jacobson (IEEE/ACM Transactions on Networking, 1993); Floyd, Gummadi, Shenker,
-    "Adaptive RED" (2001); tc-red(8); for the step, Alizadeh et al. (SIGCOMM 2010), section 3.1.
+    "Adaptive RED" (2001); tc-red(8); for the step, Alizadeh et al. (SIGCOMM 2010), section 3.1; for
+    the second ramp, SAI's interface to switches, "WRED" and its "ECN" thresholds (Open Compute
+    Project, saiwred.h), and what is marked from Kmax on, Zhu et al. (SIGCOMM 2015), section 3.1.
 
     Examples
     --------
     >>> queue = Red(min=5, max="15 packets")
     >>> queue.profile(10.0, queue.max_p)
     0.05
+    >>> Red(min="104kB", max="312kB").max
+    208.0
     """
 
     discipline: ClassVar = "red"
     rests_among_links: ClassVar = True
-    packets_only: ClassVar = ("ecn", "harddrop", "arithmetic", "idle_decay", "spacing")
+    packets_only: ClassVar = (
+        "ecn", "harddrop", "nodrop", *SECOND_RAMP, "bytes", "packet_size", "arithmetic",
+        "idle_decay", "spacing",
+    )  # fmt: skip
 
-    min: Parameter = quantity(None, "packets")
-    max: Parameter = quantity(None, "packets")
+    min: Parameter = field(
+        default=_THRESHOLD.default, metadata={**_THRESHOLD.metadata, "or_as": "size"}
+    )
+    max: Parameter = field(
+        default=_THRESHOLD.default, metadata={**_THRESHOLD.metadata, "or_as": "size"}
+    )
     max_p: Parameter = quantity(0.1, "number", high=1.0)
     weight: Parameter = quantity(0.002, "number", high=1.0)
     gentle: bool = choice(True, (True, False))
@@ -121,6 +163,16 @@ class Red(Aqm):
     update_interval: OptionalParameter = quantity(None, "time", usual=LONG_WAIT, optional=True)
     ecn: bool = choice(False, (True, False))
     harddrop: bool = choice(False, (True, False))
+    nodrop: bool = choice(False, (True, False))
+    mark_min: OptionalParameter = field(
+        default=_MARKS.default, metadata={**_MARKS.metadata, "or_as": "size"}
+    )
+    mark_max: OptionalParameter = field(
+        default=_MARKS.default, metadata={**_MARKS.metadata, "or_as": "size"}
+    )
+    mark_max_p: OptionalParameter = quantity(None, "number", high=1.0, optional=True)
+    bytes: bool = choice(True, (True, False))
+    packet_size: OptionalParameter = quantity(None, "size", optional=True)
     arithmetic: str = choice("real", ("real", "fixed"))
     idle_decay: bool = choice(False, (True, False))
     spacing: str = choice("uniform", _SPACINGS)
@@ -128,16 +180,50 @@ class Red(Aqm):
     def __post_init__(self) -> None:
         if self.adaptive is True and self.update_interval is None:
             object.__setattr__(self, "update_interval", _INTERVAL)
+        if self.mark_max_p is None and self.mark_min is not None:
+            object.__setattr__(self, "mark_max_p", 0.1)
+        count_in_packets(self)
         super().__post_init__()
         if self.update_interval is not None and not self.adaptive:
             raise DomainError(
                 f"Red update_interval = {show_value(self.update_interval)} is for adaptive = True,"
                 " since plain RED acts on every packet: leave it out."
             )
-        if _any(lambda low, high: high < low, self.min, self.max):
+        if anywhere(lambda low, high: high < low, self.min, self.max):
             raise DomainError(
                 f"Red max = {show_value(self.max)} is below min = {show_value(self.min)}: give"
                 " max >= min."
+            )
+        if self.nodrop and not self.ecn:
+            raise DomainError(
+                "Red nodrop = True spares what cannot be marked, and ecn = False marks nothing:"
+                " give ecn = True, or leave nodrop out."
+            )
+        check_second_ramp(self)
+
+    def check_link(self, link: Line) -> None:
+        """Refuse packets of another size than that in which thresholds were counted.
+
+        Raises
+        ------
+        DomainError
+            If they are.
+        """
+        if self.packet_size is None or is_traced(link.packet_size) or is_traced(self.packet_size):
+            return
+        if np.any(np.not_equal(self.packet_size, link.packet_size)):
+            raise DomainError(
+                f"Red packet_size = {show_value(self.packet_size)} is in what its thresholds are"
+                f" counted, and packets of the link have {show_value(link.packet_size)} bytes: give"
+                " Red the packet_size of the link."
+            )
+
+    def _require_one_ramp(self) -> None:
+        if self.mark_min is not None:
+            raise UnsupportedError(
+                f"Red mark_min = {show_value(self.mark_min)} is of a second ramp, and fluids, loops"
+                " and operating points have one: simulate Packets(), or give min, max and max_p of"
+                " the ramp that your senders meet, and leave the second out."
             )
 
     def initial(self) -> tuple[Number, ...]:
@@ -145,7 +231,7 @@ class Red(Aqm):
         return (0.0, self.max_p)
 
     def _require_average(self) -> None:
-        if _any(lambda weight: weight >= 1.0, self.weight):
+        if anywhere(lambda weight: weight >= 1.0, self.weight):
             raise DomainError(
                 "Red weight = 1.0 takes no average, whose rate would be infinite in the fluid and"
                 " in loops: give weight in (0, 1), or simulate packets by Packets()."
@@ -165,14 +251,17 @@ class Red(Aqm):
         """
         require_single(self)
         require_whole_packets(link)
-        high = float(self.max * link.packet_size)
-        if not high < _MOST_BYTES:
-            raise DomainError(
-                f"Red max = {show_value(self.max)} packets of {link.packet_size:g} bytes is beyond"
-                f" the {_MOST_BYTES:g} bytes that its average is kept for: give a smaller max."
-            )
+        self.check_link(link)
+        for name in ("max", "mark_max"):
+            high = float((getattr(self, name) or 0.0) * link.packet_size)
+            if not high < _MOST_BYTES:
+                raise DomainError(
+                    f"Red {name} = {show_value(getattr(self, name))} packets of"
+                    f" {link.packet_size:g} bytes is beyond the {_MOST_BYTES:g} bytes that its"
+                    f" average is kept for: give a smaller {name}."
+                )
         if self.arithmetic == "fixed":
-            _require_integers(self, link)
+            require_integers(self, link)
         if self.update_interval is not None:
             require_time("Red update_interval", self.update_interval)
         interval = math.inf if self.update_interval is None else self.update_interval
@@ -180,6 +269,9 @@ class Red(Aqm):
             "update_interval": interval,
             "ecn": self.ecn,
             "harddrop": self.harddrop,
+            "nodrop": self.nodrop,
+            "packets": not self.bytes,
+            **{name: float(getattr(self, name) or 0.0) for name in SECOND_RAMP},
             "fixed": self.arithmetic == "fixed",
             "idle_decay": self.idle_decay,
             "spacing": _SPACINGS.index(self.spacing),
@@ -210,6 +302,7 @@ class Red(Aqm):
 
     def drift(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
         """Return d(average, max_p)/dt: one step of the average per arriving packet; max_p held."""
+        self._require_one_ramp()
         self._require_average()
         # n steps leave (1 - weight)^n of a difference: an exponential in the number of arrivals.
         rate = -log1p(-self.weight) * seen.arrival_rate
@@ -251,6 +344,7 @@ class Red(Aqm):
         If not gentle, no average gives a `u` between max_p and 1: the queue then rests at `max`,
         switching between the two; so it does on a step at any `u`.
         """
+        self._require_one_ramp()
         max_p = self.max_p + 0.0 * u
         average = self._inverse(u, max_p)
         if self.adaptive:
@@ -270,33 +364,3 @@ class Red(Aqm):
             left = where(max_p < 1.0, 1.0 - max_p, 1.0)
             above = self.max * (1.0 + (u - max_p) / left)
         return where(u <= max_p, rising, above)
-
-
-def _any(test: Callable[..., Truth], *values: Number) -> bool:
-    """Whether the test is true anywhere; not asked of values that JAX is tracing."""
-    return namespace(*values) is np and bool(np.any(test(*(np.asarray(v, float) for v in values))))
-
-
-def _require_integers(law: Red, link: Line) -> None:
-    """Refuse what Linux's integers cannot express."""
-    if law.gentle:
-        raise DomainError(
-            'Red gentle = True is unknown to Linux, whose integers arithmetic = "fixed" asks for:'
-            " give gentle = False."
-        )
-    if law.spacing != "uniform":
-        raise DomainError(
-            f"Red spacing = {law.spacing!r} is unknown to Linux, whose integers"
-            ' arithmetic = "fixed" asks for: give spacing = "uniform".'
-        )
-    if math.frexp(law.weight)[0] != 0.5 or law.weight < _SMALLEST_WEIGHT:
-        raise DomainError(
-            f"Red weight = {show_value(law.weight)} is none of 1, 1/2, 1/4 ... 2**-31, which"
-            ' arithmetic = "fixed" averages by: give one of them, such as 2**-9.'
-        )
-    if 0.0 < (law.max - law.min) * link.packet_size < 1.0:
-        raise DomainError(
-            f"Red max = {show_value(law.max)} is less than a byte above min ="
-            f' {show_value(law.min)}, and arithmetic = "fixed" counts in bytes: give a larger max,'
-            " or an equal one."
-        )

@@ -39,7 +39,11 @@ struct Name {
 constexpr Name BIN[] = {{"capacity", PI2_BIN_CAPACITY},
                         {"controller", PI2_BIN_CONTROLLER},
                         {"classic", PI2_BIN_CLASSIC},
-                        {"scalable", PI2_BIN_SCALABLE}};
+                        {"scalable", PI2_BIN_SCALABLE},
+                        {"ring_bytes", PI2_BIN_RING_BYTES},
+                        {"ring_waited", PI2_BIN_RING_WAITED},
+                        {"ring_entered", PI2_BIN_RING_ENTERED},
+                        {"ring_limit", PI2_BIN_RING_LIMIT}};
 constexpr Name BAND[] = {{"bytes", PI2_BAND_BYTES}, {"square", PI2_BAND_SQUARE}};
 constexpr Name LEG[] = {{"arrivals", PI2_LEG_ARRIVALS}, {"departures", PI2_LEG_DEPARTURES},
                         {"bits", PI2_LEG_BITS},         {"drops", PI2_LEG_DROPS},
@@ -287,7 +291,8 @@ links
     Of each link: capacity (bit/s), kind ("wire" or "htb"), delay_on ("return", "forward" or
     "split") and ack_jitter (ns) of those who cross it last, buffer (packets); loss (part of all) and
     loss_burst (packets, 0: each by itself); aggregate (packets sent as one, 1: none) and
-    aggregate_time (ns that they take at most); qdisc, a queue
+    aggregate_time (ns that they take at most); ring (packets between queue and wire, 0: none) and bql
+    (None, or the least and the most bytes of its byte queue limit); qdisc, a queue
     discipline of the kernel, and the parameters of that; pushes, what is added to the controller's
     variable before each update, from the first on.
 classes
@@ -329,7 +334,8 @@ ValueError
         .def("outcome", &PacketRun::outcome,
              R"(Copies of all that was counted so far, by the names of the header's columns.
 
-"bins": arrays (bins, links) of capacity, controller, classic, scalable. "bands": (bins, bands)
+"bins": arrays (bins, links) of capacity, controller, classic, scalable, ring_bytes,
+ring_waited (ns), ring_entered, ring_limit (bytes). "bands": (bins, bands)
 of bytes and square, the bands link after link. "legs", each class at each link of its route:
 (bins, legs) of arrivals, departures, bits, drops, marks, sojourn (ns). "classes": (bins,
 classes) of window, flows. "totals": (legs,) of the causes, queued, in_flight; (classes,) of

@@ -114,7 +114,7 @@ pi2_packet_link link_of(nb::handle item, int packet_size, const std::string &wha
 {
     const Entries e(item, what,
                     {"capacity", "kind", "delay_on", "ack_jitter", "buffer", "loss", "loss_burst", "aggregate",
-                     "aggregate_time", "qdisc", "parameters", "pushes"});
+                     "aggregate_time", "ring", "bql", "qdisc", "parameters", "pushes"});
     pi2_packet_link l = {};
     l.capacity = capacity_of(e["capacity"], packet_size, what + " capacity");
     l.kind = e.one_of("kind", {"wire", "htb"});
@@ -128,6 +128,16 @@ pi2_packet_link link_of(nb::handle item, int packet_size, const std::string &wha
         refuse(what + " loss and loss_burst are no shares and lengths of a chain.");
     l.aggregate = static_cast<std::uint32_t>(e.whole("aggregate", 1, l.kind == PI2_LINK_HTB ? 1 : PI2_MOST_BUFFER));
     l.aggregate_time = e.whole("aggregate_time", 0, PI2_LONGEST_SLOT);
+    const int plain = l.kind == PI2_LINK_WIRE && l.aggregate == 1;
+    l.ring = static_cast<std::uint32_t>(e.whole("ring", 0, plain ? PI2_MOST_BUFFER : 0));
+    l.bql = !e.is_none("bql");
+    if (l.bql) {
+        const auto range = e.as<std::vector<std::int64_t>>("bql");
+        if (range.size() != 2 || range[0] < 0 || range[1] < range[0] || range[1] > PI2_LONGEST || l.ring == 0)
+            refuse(what + " bql is no range of bytes, or there is no ring.");
+        l.bql_least = range[0];
+        l.bql_most = range[1];
+    }
     const auto name = e.as<std::string>("qdisc");
     l.qdisc = named(pi2_find_qdisc(name.c_str()), name, "queue discipline");
     read_parameters(l.qdisc, e.as<Parameters>("parameters"), l.qdisc_parameters);

@@ -267,6 +267,12 @@ int64_t pi2_run_time(const pi2_run *run)
     return run->now;
 }
 
+static void count_band(const pi2_run *run, const pi2_band *b)
+{
+    for (uint32_t i = 0; i < b->count; i++)
+        run->leg_totals[(size_t)b->ring[(b->head + i) & b->mask].leg * PI2_LEG_TOTALS + PI2_TOTAL_QUEUED]++;
+}
+
 static void count_queued(const pi2_run *run, const pi2_hop *hop)
 {
     const pi2_band *b;
@@ -275,8 +281,8 @@ static void count_queued(const pi2_run *run, const pi2_hop *hop)
     for (uint32_t i = 0; hop->busy && i < (together ? hop->together.count : 1); i++)
         run->leg_totals[(size_t)served[i].leg * PI2_LEG_TOTALS + PI2_TOTAL_QUEUED]++;
     for (uint32_t n = 0; (b = pi2_waiting(hop->qdisc, hop->discipline, &hop->queue, n)); n++)
-        for (uint32_t i = 0; i < b->count; i++)
-            run->leg_totals[(size_t)b->ring[(b->head + i) & b->mask].leg * PI2_LEG_TOTALS + PI2_TOTAL_QUEUED]++;
+        count_band(run, b);
+    count_band(run, &hop->ring.held);
 }
 
 static void fill_totals(const pi2_run *run)

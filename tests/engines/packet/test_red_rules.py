@@ -3,7 +3,9 @@
 The rules are those of Floyd and Jacobson (1993), Floyd, Gummadi and Shenker (2001) and tc-red(8):
 below `min` nothing is signalled, between both some, evenly spaced, from `max` on everything. What
 is signalled is marked if it asks for it, and dropped otherwise, from `max` on always if `harddrop`
-says so. What finds no room is dropped: in Linux's queue none in bytes, below which a fifo lies.
+says so. What cannot be marked passes with `nodrop`, and is not marked. A second ramp judges what
+can be marked by the same average, and spaces its signals by itself. What finds no room is dropped:
+in Linux's queue none in bytes, below which a fifo lies.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ class Average:
         self.law, self.draws = law, draws
         self.average, self.max_p = 0.0, float(law.max_p)
         self.count, self.reach = -1, 0.0
+        self.second = self.count, self.reach
 
     def see(self, backlog: int) -> None:
         self.average += self.law.weight * (backlog / SIZE - self.average)
@@ -55,9 +58,26 @@ class Average:
             return self.max_p + (1 - self.max_p) * (self.average - high) / high
         return 1.0
 
+    def mark(self) -> float:
+        """Return the second ramp."""
+        low, high = self.law.mark_min, self.law.mark_max
+        if low <= self.average < high:
+            return self.law.mark_max_p * (self.average - low) / (high - low)
+        return float(self.average >= high)
+
     def signal(self) -> str:
         """Nothing, "some" or "all"."""
-        p = self.p()
+        return self.space(self.p())
+
+    def signal_second(self) -> str:
+        """The same of the second ramp, whose counter is another."""
+        first, self.count, self.reach = (self.count, self.reach), *self.second
+        found = self.space(self.mark())
+        self.second = self.count, self.reach
+        self.count, self.reach = first
+        return found
+
+    def space(self, p: float) -> str:
         if p in (0.0, 1.0):
             self.count = -1
             return "all" if p else ""
@@ -139,16 +159,21 @@ def by_the_rules(law: Red, events, numbers, buffer: int):
             if idle_since is not None and now > idle_since:
                 red.idle(now - idle_since)
             else:
-                red.see(sum(waiting))
-            idle_since = None
-            signal, capable = red.signal(), law.ecn and ecn != NOT_ECT
+                red.see(sum(waiting) if law.bytes else SIZE * len(waiting))
+            idle_since, capable = None, law.ecn and ecn != NOT_ECT
+            if capable and law.mark_min is not None:
+                signal = red.signal_second() and "some"
+                hard = law.harddrop and red.p() >= 1.0
+            else:
+                signal = red.signal()
+                hard = law.harddrop and signal == "all"
             marked, why = False, ""
-            if signal and (not capable or (signal == "all" and law.harddrop)):
+            if hard or (signal and not capable and not law.nodrop):
                 why = OVERLOAD if capable else AQM
             elif not fits(size):
                 why = FULL
             else:
-                marked = bool(signal)  # of a packet with CE, too, as Linux counts
+                marked = bool(signal and capable)  # of a packet with CE, too, as Linux counts
                 waiting.append(size)
             fates.append((marked, why))
         counts.append(red.count)
@@ -178,6 +203,8 @@ def drawn(chance: np.random.Generator) -> Red:
         weight = 2.0 ** -chance.integers(0, 7)
     adaptive = bool(chance.integers(2))
     ecn, harddrop, gentle, idle = (bool(one) for one in chance.integers(0, 2, 4))
+    nodrop, bytes_, second = (bool(one) for one in chance.integers(0, 2, 3))
+    mark_low = float(chance.uniform(0.2, 6.0)) if second and ecn and not fixed else None
     return Red(
         min=float(low),
         max=float(low if step else low + chance.integers(1, 12)),
@@ -187,6 +214,11 @@ def drawn(chance: np.random.Generator) -> Red:
         adaptive=adaptive,
         ecn=ecn,
         harddrop=harddrop,
+        nodrop=nodrop and ecn,
+        bytes=bytes_ or fixed,
+        mark_min=mark_low,
+        mark_max=None if mark_low is None else mark_low * float(chance.choice([1.0, 1.5, 4.0])),
+        mark_max_p=None if mark_low is None else float(chance.choice([0.05, 0.5, 1.0])),
         arithmetic="fixed" if fixed else "real",
         idle_decay=idle and not fixed,  # whose table has a test of its own
         spacing="uniform" if fixed else str(chance.choice(["uniform", "wait", "none"])),
@@ -203,7 +235,7 @@ def packets(chance: np.random.Generator, law: Red, count: int):
     return np.stack([times, what, sizes, chance.integers(0, 4, count)], axis=1).astype(np.int64)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(80))
 def test_the_discipline_keeps_the_rules(seed):
     chance = np.random.default_rng(seed)
     law = drawn(chance)
@@ -216,7 +248,7 @@ def test_the_discipline_keeps_the_rules(seed):
 def test_the_draws_cover_what_can_happen():
     found: set[tuple[bool, str]] = set()
     laws = []
-    for seed in range(40):
+    for seed in range(80):
         chance = np.random.default_rng(seed)
         law = drawn(chance)
         laws.append(law)
@@ -225,6 +257,9 @@ def test_the_draws_cover_what_can_happen():
     assert found == {(False, ""), (True, ""), (False, AQM), (False, FULL), (False, OVERLOAD)}
     assert sum(law.min == law.max for law in laws) >= 5
     assert sum(law.weight == 1.0 for law in laws) >= 3
+    assert sum(law.mark_min is not None for law in laws) >= 3
+    assert sum(law.nodrop for law in laws) >= 5
+    assert sum(not law.bytes for law in laws) >= 5
 
 
 @pytest.mark.parametrize("arithmetic", ["real", "fixed"])
@@ -248,3 +283,19 @@ def test_the_threshold_of_dctcp_keeps_the_queue_where_its_authors_say(arithmetic
         expected, rel=0.04
     )
     assert float(found.drops.sum()) == 0.0
+
+
+@pytest.mark.slow
+def test_the_threshold_of_dctcp_has_the_mean_of_its_authors_but_for_the_packet_in_service():
+    """60.9 packets (Alizadeh et al. 2010), of K = 65, two flows, 10 Gbit/s and 100 us: ours are
+    59.61, with a half interval of 0.04 at 95 % over ten seeds. Theirs is what is under way beyond
+    C R, the packet in service with it; ours is what waits behind that. What is left, 0.3 packets,
+    is what the two flows are not in step."""
+    law = Red(min=65, max=65, weight=1, gentle=False, ecn=True)
+    link, flows = pf.Link(10e9, buffer=1000), pf.Flows(pf.Dctcp(), 2, 100e-6)
+    run = pf.Packets(seeds=10).run(pf.Scenario("200ms", link, law, flows))
+    means = run.queue.sel(time=slice(0.05, None)).mean("time").to_numpy()
+    half = 2.262 * means.std(ddof=1) / math.sqrt(10)  # Student's t, 9 degrees of freedom
+    assert half < 0.1
+    assert abs(means.mean() + 1.0 - 60.9) < 0.5  # under 1 %
+    assert means.mean() + 1.0 + half < 60.9  # and it is not chance

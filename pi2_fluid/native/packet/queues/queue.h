@@ -66,30 +66,37 @@ static inline void pi2_queue_count(pi2_queue *queue, const pi2_packet *packet, i
 /* Makes room for twice as many, or the first room of a band that is all 0; 0 if there is no memory (in queue.c). */
 int pi2_band_grow(pi2_band *band);
 
-/* Appends the packet, stamped with `now`. */
-static inline void pi2_queue_push(pi2_queue *queue, int band, const pi2_packet *packet, int64_t now)
+/* Appends the packet, stamped with `now`; 0 if there is no memory. */
+static inline int pi2_band_push(pi2_band *band, const pi2_packet *packet, int64_t now)
 {
-    pi2_band *b = &queue->band[band];
     pi2_packet *place;
-    if (b->count > b->mask && !pi2_band_grow(b)) {
-        if (queue->no_memory)
-            *queue->no_memory = 1;
-        return;
-    }
-    place = b->ring + ((b->head + b->count) & b->mask);
+    if (band->count > band->mask && !pi2_band_grow(band))
+        return 0;
+    place = band->ring + ((band->head + band->count) & band->mask);
     *place = *packet;
     place->enqueued = now;
-    b->count++;
-    b->bytes += packet->bytes;
+    band->count++;
+    band->bytes += packet->bytes;
+    return 1;
 }
 
 /* Takes the head packet; the band must not be empty. */
+static inline void pi2_band_pop(pi2_band *band, pi2_packet *packet)
+{
+    *packet = band->ring[band->head++ & band->mask];
+    band->count--;
+    band->bytes -= packet->bytes;
+}
+
+static inline void pi2_queue_push(pi2_queue *queue, int band, const pi2_packet *packet, int64_t now)
+{
+    if (!pi2_band_push(&queue->band[band], packet, now) && queue->no_memory)
+        *queue->no_memory = 1;
+}
+
 static inline void pi2_queue_pop(pi2_queue *queue, int band, pi2_packet *packet)
 {
-    pi2_band *b = &queue->band[band];
-    *packet = b->ring[b->head++ & b->mask];
-    b->count--;
-    b->bytes -= packet->bytes;
+    pi2_band_pop(&queue->band[band], packet);
 }
 
 /* The packet is lost: counts it and tells whoever listens. */

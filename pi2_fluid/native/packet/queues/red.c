@@ -7,7 +7,8 @@
  *
  * Sources: Floyd, Jacobson (1993); Floyd, Gummadi, Shenker, "Adaptive RED" (2001); Linux 6.18, red.h and sch_red; for
  * the spacing called "wait", ns-2 and ns-3. What can be marked is marked above max, too, unless "harddrop" asks to drop
- * it there, as RFC 3168, section 7, advises.
+ * it there, as RFC 3168, section 7, advises. What cannot be marked passes with "nodrop". Switches have a second ramp for
+ * what can be marked; one average serves both, and each spaces its own signals.
  */
 #include <math.h>
 #include <string.h>
@@ -21,6 +22,11 @@
 #define OWN(F) \
     F(ecn)        /* 1: signalled packets are marked if they can be */ \
     F(harddrop)   /* 1: but dropped where the profile is 1 */ \
+    F(nodrop)     /* 1: what cannot be marked passes instead of being dropped, unless "harddrop" drops all */ \
+    F(packets)    /* 1: the backlog is packets, whatever their size; 0: bytes, in full packets */ \
+    F(mark_min)   /* packets: a second ramp, for what can be marked; 0: there is one for all */ \
+    F(mark_max)   /* packets, from which all are marked */ \
+    F(mark_max_p) /* probability at mark_max */ \
     F(fixed)      /* 1: the kernel's integers */ \
     F(idle_decay) /* 1: the average decays while the link is idle */ \
     F(spacing)    /* packets from one signal to the next, with p of the profile; see below */
@@ -57,15 +63,21 @@ typedef struct {
     int shift;                 /* weight = 2^-shift */
     int cell_shift;            /* a cell of the idle table is 2^cell_shift us */
     uint8_t decay[CELLS];      /* shift of the average after so many cells */
-    uint8_t ecn, harddrop, fixed, idle_decay, alone;
+    pi2_red mark;              /* the second ramp, if there is one */
+    uint8_t ecn, harddrop, nodrop, packets, fixed, idle_decay, alone, two_ramps;
 } red_parameters;
+
+/* How far the next signal is. */
+typedef struct {
+    double reach;                 /* real: count p at which it is due */
+    int64_t count;                /* packets since the last signal; -1: none is being counted */
+} red_spacing;
 
 typedef struct {
     double state[PI2_RED_STATES]; /* of the real-valued law */
-    double reach;                 /* real: count p at which the next signal is due */
+    red_spacing all, mark;        /* of the first ramp; of the second */
     int64_t average;              /* fixed: bytes times 2^shift */
     int64_t gap;                  /* fixed: bytes times packets; (average - min) count at which it is due */
-    int64_t count;                /* packets since the last signal; -1: none is being counted */
     int64_t idle_since;           /* ns; PI2_NEVER: the link is busy */
     uint32_t max_p;               /* fixed: 1/2^32 */
     uint32_t per_gap;             /* fixed: max_p / span, at least 1 */
@@ -121,16 +133,16 @@ static int judge_fixed(red *r, pi2_draws *draws)
     red_variables *v = &r->vars;
     const int64_t above = v->average - p->low;
     if (above < 0 || v->average >= p->high) {
-        v->count = -1;
+        v->all.count = -1;
         return above < 0 ? PI2_RED_PASS : PI2_RED_FORCED;
     }
-    v->count++;
-    if (v->count && (above >> p->shift) * v->count < v->gap)
+    v->all.count++;
+    if (v->all.count && (above >> p->shift) * v->all.count < v->gap)
         return PI2_RED_PASS;
     v->gap = (int64_t)((pi2_draw(draws, 0) >> 32) / v->per_gap);
-    if (!v->count) /* the first above min only draws */
+    if (!v->all.count) /* the first above min only draws */
         return PI2_RED_PASS;
-    v->count = 0;
+    v->all.count = 0;
     return PI2_RED_EARLY;
 }
 
@@ -139,31 +151,53 @@ static double uniform(pi2_draws *draws)
     return pi2_unit(pi2_draw(draws, 0));
 }
 
-static int judge_real(red *r, pi2_draws *draws)
+static int judge_real(const red_parameters *params, double p, red_spacing *s, pi2_draws *draws)
 {
-    red_variables *v = &r->vars;
-    const double p = pi2_red_signalled(&r->params.law, v->state);
     if (p == 0.0 || p >= 1.0) {
-        v->count = -1;
+        s->count = -1;
         return p == 0.0 ? PI2_RED_PASS : PI2_RED_FORCED;
     }
-    v->count++;
-    if (r->params.alone)
+    s->count++;
+    if (params->alone)
         return uniform(draws) < p ? PI2_RED_EARLY : PI2_RED_PASS;
-    if (v->count && (double)v->count * p < v->reach)
+    if (s->count && (double)s->count * p < s->reach)
         return PI2_RED_PASS;
-    v->reach = r->params.offset + uniform(draws);
-    if (!v->count)
+    s->reach = params->offset + uniform(draws);
+    if (!s->count)
         return PI2_RED_PASS;
-    v->count = 0;
+    s->count = 0;
     return PI2_RED_EARLY;
+}
+
+static double profile(const red *r)
+{
+    return pi2_red_signalled(&r->params.law, r->vars.state);
 }
 
 int pi2_red_judge(void *qdisc, int64_t backlog, int64_t now, pi2_draws *draws)
 {
     red *r = qdisc;
     average(r, backlog, now);
-    return r->params.fixed ? judge_fixed(r, draws) : judge_real(r, draws);
+    return r->params.fixed ? judge_fixed(r, draws) : judge_real(&r->params, profile(r), &r->vars.all, draws);
+}
+
+/* The second ramp at the average. */
+static double marked(const red *r)
+{
+    const double state[PI2_RED_STATES] = {r->vars.state[AVERAGE], r->params.mark.max_p};
+    return pi2_red_signalled(&r->params.mark, state);
+}
+
+/* Of a packet that can be marked, where such packets have a ramp of their own. Where the first one is 1 "harddrop" asks
+ * for drops, whatever was drawn. */
+static int judge_markable(red *r, int64_t backlog, int64_t now, pi2_draws *draws)
+{
+    int verdict;
+    average(r, backlog, now);
+    verdict = judge_real(&r->params, marked(r), &r->vars.mark, draws);
+    if (r->params.harddrop && profile(r) >= 1.0)
+        return PI2_RED_FORCED;
+    return verdict == PI2_RED_PASS ? PI2_RED_PASS : PI2_RED_EARLY;
 }
 
 /* Packets */
@@ -179,16 +213,20 @@ static int holds(pi2_queue *queue, const pi2_packet *packet, int64_t now)
 
 static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
 {
-    const red *r = qdisc;
-    const int verdict = pi2_red_judge(qdisc, queue->band[PI2_C].bytes, now, draws);
+    red *r = qdisc;
+    const pi2_band *band = queue->band + PI2_C;
+    const int64_t backlog = r->params.packets ? band->count * queue->mtu : band->bytes;
     const int capable = pi2_can_be_marked(r->params.ecn, packet->ecn);
-    if (verdict != PI2_RED_PASS && (!capable || (verdict == PI2_RED_FORCED && r->params.harddrop))) {
+    const int verdict = capable && r->params.two_ramps ? judge_markable(r, backlog, now, draws)
+                                                       : pi2_red_judge(r, backlog, now, draws);
+    const int hard = verdict == PI2_RED_FORCED && r->params.harddrop;
+    if (verdict != PI2_RED_PASS && (hard || !(capable || r->params.nodrop))) {
         pi2_queue_drop(queue, packet, now, capable ? PI2_DROP_OVERLOAD : PI2_DROP_AQM);
         return;
     }
     if (!(r->params.fixed ? holds(queue, packet, now) : pi2_queue_has_room(queue, packet, now)))
         return;
-    if (verdict != PI2_RED_PASS)
+    if (verdict != PI2_RED_PASS && capable)
         pi2_queue_mark(queue, packet, PI2_MARK_AQM);
     pi2_queue_push(queue, PI2_C, packet, now);
 }
@@ -258,7 +296,7 @@ void pi2_red_look(const void *qdisc, pi2_red_view *view)
     view->average = p->fixed ? (double)r->vars.average * scale : state[AVERAGE] * scale;
     view->p = pi2_red_signalled(&p->law, state);
     view->max_p = state[HIGHEST_P];
-    view->count = r->vars.count;
+    view->count = r->vars.all.count;
 }
 
 static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
@@ -267,6 +305,8 @@ static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
     (void)queue;
     pi2_red_look(qdisc, &view);
     probe->controller = probe->classic = probe->scalable = view.p;
+    if (((const red *)qdisc)->params.two_ramps)
+        probe->scalable = marked((const red *)qdisc);
 }
 
 void pi2_red_idle_since(void *qdisc, int64_t since)
@@ -303,7 +343,10 @@ static int sound(const given *x, double mtu)
                       || (shift_of(p->weight) >= 0 && p->gentle == 0.0 && x->spacing == UNIFORM
                           && (p->max == p->min || p->max * mtu - p->min * mtu >= 1.0));
     const int spacing = x->spacing == UNIFORM || x->spacing == WAIT || x->spacing == ALONE;
-    return profile && fixed && spacing && (p->adaptive == 0.0 || p->update_interval >= 1e-9);
+    const int ramps = x->mark_min == 0.0
+                      || (x->ecn != 0.0 && x->fixed == 0.0 && x->mark_min > 0.0 && x->mark_max >= x->mark_min
+                          && x->mark_max * mtu < 1e9 && x->mark_max_p > 0.0 && x->mark_max_p <= 1.0);
+    return profile && fixed && spacing && ramps && (x->nodrop == 0.0 || x->ecn != 0.0) && (p->adaptive == 0.0 || p->update_interval >= 1e-9);
 }
 
 /* The table as user space fills it: a shift for every 1/-log(1 - weight) packets that could have been sent, although
@@ -351,6 +394,10 @@ static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
     p->interval = p->law.adaptive != 0.0 && p->law.update_interval < 1e9 ? pi2_ns(p->law.update_interval) : PI2_NEVER;
     p->ecn = x->ecn != 0.0;
     p->harddrop = x->harddrop != 0.0;
+    p->nodrop = x->nodrop != 0.0;
+    p->packets = x->packets != 0.0;
+    p->two_ramps = x->mark_min > 0.0;
+    p->mark = (pi2_red){.min = x->mark_min, .max = x->mark_max, .max_p = x->mark_max_p};
     p->fixed = x->fixed != 0.0;
     p->idle_decay = x->idle_decay != 0.0;
     if (p->fixed) {
@@ -359,7 +406,7 @@ static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
     }
     r->vars.state[AVERAGE] = 0.0;
     r->vars.state[HIGHEST_P] = p->law.max_p;
-    r->vars.count = -1;
+    r->vars.all.count = r->vars.mark.count = -1;
     r->vars.idle_since = PI2_NEVER;
     return 1;
 }

@@ -58,7 +58,8 @@ int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, uint32_t numb
         hop->at_enqueue.key[which] = key_of(hop, scenario, PI2_STREAM_ENQUEUE + which);
         hop->at_dequeue.key[which] = key_of(hop, scenario, PI2_STREAM_DEQUEUE + which);
     }
-    hop->kind = s->aggregate > 1 ? PI2_LINK_TOGETHER : s->kind;
+    hop->kind = s->aggregate > 1 ? PI2_LINK_TOGETHER : s->ring ? PI2_LINK_RING : s->kind;
+    pi2_ring_new(&hop->ring, s->ring, s->bql, s->bql_least, s->bql_most);
     hop->together.most = s->aggregate;
     hop->together.longest = s->aggregate_time;
     set_up_losses(hop, scenario, s);
@@ -66,6 +67,8 @@ int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, uint32_t numb
     for (int band = 0; band < hop->queue.bands; band++)
         if (!pi2_band_grow(&hop->queue.band[band]))
             return 0;
+    if (s->ring && !pi2_band_grow(&hop->ring.held))
+        return 0;
     if (!hop->discipline || !copy_pushes(hop, s))
         return 0;
     pi2_hop_capacity(hop, s->capacity, 0);
@@ -85,6 +88,7 @@ void pi2_hop_free(pi2_hop *hop)
         hop->qdisc->close(hop->discipline);
     free(hop->discipline);
     free(hop->together.packets);
+    pi2_ring_free(&hop->ring);
     free(hop->pushes);
 }
 

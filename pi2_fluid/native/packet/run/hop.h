@@ -5,7 +5,8 @@
  * htb:  as under Linux's hierarchical token bucket with a burst of one packet: a packet goes at once, at the start of
  *       its slot, if the link owes nothing, and the next may go when the slot is over; an idle link stores one slot,
  *       so that two packets may pass back to back.
- * Either way the packet in service is not in the backlog, and its delay ends when service begins.
+ * Either way the packet in service is not in the backlog, and its delay ends when service begins; where a wire has a ring
+ * of packets before it, the delay of the queue ends in the ring, whose own delay ends when service begins.
  *
  * At capacity 0 the link stands still: the packet in service stays there with what is left of it, and a token bucket
  * neither fills nor is paid. What a discipline knows of the rate stays what it was.
@@ -14,6 +15,7 @@
 
 #include "packet/core/time.h"
 #include "packet/queues/qdisc.h"
+#include "packet/run/ring.h"
 #include "packet/run/scenario.h"
 
 /* Packets that are sent as one, and reach the far end together, as those of a Wi-Fi frame (A-MPDU) do. */
@@ -31,7 +33,7 @@ typedef struct {
     uint64_t key, index;
 } pi2_losses;
 
-enum { PI2_LINK_TOGETHER = PI2_LINK_HTB + 1 };
+enum { PI2_LINK_TOGETHER = PI2_LINK_HTB + 1, PI2_LINK_RING };
 
 typedef struct {
     uint32_t number;
@@ -45,7 +47,8 @@ typedef struct {
     size_t push_count, push; /* how many, and which is next */
 
     /* the link */
-    int kind;               /* PI2_LINK_WIRE, PI2_LINK_HTB or, a wire that sends several as one, PI2_LINK_TOGETHER */
+    int kind;               /* PI2_LINK_WIRE, PI2_LINK_HTB or, a wire that sends several as one, PI2_LINK_TOGETHER, or
+                             * has a ring, PI2_LINK_RING */
     int loses;              /* some packets */
     int busy;               /* wire: a packet is in service */
     pi2_packet in_service;
@@ -62,6 +65,7 @@ typedef struct {
     /* what few links do, behind what all need */
     pi2_aggregate together; /* in service, if it sends several as one */
     pi2_losses losses;
+    pi2_ring ring;
     int64_t out_from;       /* ns from which it serves nothing; PI2_NEVER: it serves */
     int64_t due_before;     /* ns: when it would have acted next, were it not for that */
 } pi2_hop;

@@ -220,6 +220,32 @@ static PI2_APART void leave_together(pi2_run *run, pi2_hop *hop, int64_t now)
         leave(run, hop, hop->together.packets + i, now);
 }
 
+/* From the queue into the ring, while that has room. */
+static PI2_APART void fill_ring(pi2_run *run, pi2_hop *hop, int64_t now)
+{
+    pi2_packet packet;
+    while (pi2_queue_packets(&hop->queue) && pi2_ring_has_room(&hop->ring, hop->busy)
+           && take(run, hop, &packet, now))
+        if (!pi2_ring_put(&hop->ring, &packet, now)) {
+            run->no_memory = 1;
+            return;
+        }
+}
+
+static PI2_APART void serve_ring(pi2_run *run, pi2_hop *hop, int64_t now)
+{
+    hop->busy = 0;
+    fill_ring(run, hop, now);
+    hop->busy = pi2_ring_take(&hop->ring, &hop->in_service, now);
+    set_due(run, hop, hop->busy ? now + slot_of(hop, &hop->in_service) : PI2_NEVER);
+}
+
+static PI2_APART void leave_ring(pi2_run *run, pi2_hop *hop, int64_t now)
+{
+    leave(run, hop, &hop->in_service, now);
+    pi2_ring_sent(&hop->ring, hop->in_service.bytes, now);
+}
+
 /* Whatever may go now goes, or is taken into service. */
 static void serve(pi2_run *run, pi2_hop *hop, int64_t now)
 {
@@ -227,6 +253,8 @@ static void serve(pi2_run *run, pi2_hop *hop, int64_t now)
         serve_wire(run, hop, now);
     else if (hop->kind == PI2_LINK_HTB)
         serve_htb(run, hop, now);
+    else if (hop->kind == PI2_LINK_RING)
+        serve_ring(run, hop, now);
     else
         serve_together(run, hop, now);
 }
@@ -241,9 +269,10 @@ void pi2_link_enter(pi2_run *run, pi2_hop *hop, pi2_packet *packet, int64_t now)
     if (run->trace)
         pi2_trace_event(run, packet, PI2_TRACE_ENQUEUE, 0, now);
     hop->qdisc->enqueue(hop->discipline, &hop->queue, packet, now, &hop->at_enqueue);
-    if (hop->due != PI2_NEVER)
-        return; /* it is at work, or waits for the end of a slot */
-    serve(run, hop, now);
+    if (hop->due == PI2_NEVER)
+        serve(run, hop, now);
+    else if (hop->kind == PI2_LINK_RING) /* the wire is at work, but its ring may have room */
+        fill_ring(run, hop, now);
 }
 
 void pi2_link_arrive(pi2_run *run, pi2_packet *packet, int64_t now)
@@ -268,6 +297,8 @@ void pi2_link_act(pi2_run *run, pi2_hop *hop, int64_t now)
         leave(run, hop, &hop->in_service, now);
     else if (hop->kind == PI2_LINK_TOGETHER)
         leave_together(run, hop, now);
+    else if (hop->kind == PI2_LINK_RING)
+        leave_ring(run, hop, now);
     serve(run, hop, now);
 }
 

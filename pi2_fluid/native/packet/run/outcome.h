@@ -5,7 +5,17 @@
 #include "packet/run/delay_buckets.h"
 
 /* One row of each bin and link. */
-enum { PI2_BIN_CAPACITY, PI2_BIN_CONTROLLER, PI2_BIN_CLASSIC, PI2_BIN_SCALABLE, PI2_BIN_COLUMNS };
+enum {
+    PI2_BIN_CAPACITY,
+    PI2_BIN_CONTROLLER,
+    PI2_BIN_CLASSIC,
+    PI2_BIN_SCALABLE,
+    PI2_BIN_RING_BYTES,   /* of its ring, behind the packet in service: time mean */
+    PI2_BIN_RING_WAITED,  /* ns, summed over those that went from the ring into service, */
+    PI2_BIN_RING_ENTERED, /* and how many these were */
+    PI2_BIN_RING_LIMIT,   /* bytes that byte queue limits let into it, at the end of the bin; 0: it has none */
+    PI2_BIN_COLUMNS
+};
 /* One row of each bin and band, link after link: time means of the backlog (bytes) and of its square. */
 enum { PI2_BAND_BYTES, PI2_BAND_SQUARE, PI2_BAND_COLUMNS };
 /* One row of each bin and leg, which is a class at a link of its route: those of the first class in the order of its

@@ -22,6 +22,9 @@ typedef struct {
     double loss_burst;      /* and how many in a row in the mean; 0: each by itself */
     uint32_t aggregate;     /* packets that it sends as one, at most; 1: each by itself */
     int64_t aggregate_time; /* ns that those may take together if they are more than one */
+    uint32_t ring;          /* packets of a ring between queue and wire, that in service among them; 0: there is none */
+    int bql;                /* it has byte queue limits, */
+    int64_t bql_least, bql_most; /* whose limit (bytes) stays within these */
     const pi2_qdisc *qdisc;
     double qdisc_parameters[PI2_QDISC_PARAMETERS];
     size_t push_count;

@@ -176,6 +176,17 @@ static void class_row(pi2_run *run, int i, double time, int64_t now)
     c->window_area = c->flow_area = 0.0;
 }
 
+static void ring_row(pi2_ring *ring, double *row, double time, int64_t now)
+{
+    pi2_ring_integrate(ring, now);
+    row[PI2_BIN_RING_BYTES] = ring->area / time;
+    row[PI2_BIN_RING_WAITED] = ring->waited;
+    row[PI2_BIN_RING_ENTERED] = (double)ring->entered;
+    row[PI2_BIN_RING_LIMIT] = ring->by_bytes ? (double)ring->bql.limit : 0.0;
+    ring->area = ring->waited = 0.0;
+    ring->entered = 0;
+}
+
 /* `means`: of each of its bands. */
 static void hop_row(pi2_run *run, pi2_hop *hop, double *means, double time, int64_t now)
 {
@@ -192,6 +203,8 @@ static void hop_row(pi2_run *run, pi2_hop *hop, double *means, double time, int6
     row[PI2_BIN_CONTROLLER] = probe.controller;
     row[PI2_BIN_CLASSIC] = probe.classic;
     row[PI2_BIN_SCALABLE] = probe.scalable;
+    if (hop->ring.most)
+        ring_row(&hop->ring, row, time, now);
 }
 
 /* At the end of a block: what departed in it, flow by flow. The next one is likely to see the same delays. */

@@ -104,7 +104,7 @@ static int adds_up(const pi2_test_scenario *s, const pi2_packet_outcome *o, cons
     const int64_t *t = o->leg_totals + l->number * PI2_LEG_TOTALS;
     const double departures = column(o, l->number, PI2_LEG_DEPARTURES), bits = column(o, l->number, PI2_LEG_BITS);
     const double least = l->class_->congestion ? 64 : 1; /* what is left of a burst is a packet, too */
-    const double in_service = fmax(1.0, s->specs[l->link].aggregate);
+    const double in_service = fmax(fmax(1.0, s->specs[l->link].aggregate), s->specs[l->link].ring);
     return equal("arrivals", l->number, column(o, l->number, PI2_LEG_ARRIVALS), (double)t[PI2_SENT])
            && equal("drops", l->number, column(o, l->number, PI2_LEG_DROPS), (double)drops(t))
            && equal("marks", l->number, column(o, l->number, PI2_LEG_MARKS), (double)marks(t))
@@ -142,6 +142,26 @@ static int sound_rows(const pi2_test_scenario *s, const pi2_packet_outcome *o)
         if (!within("flows", row[PI2_CLASS_FLOWS], 0, (double)o->flows * (1 + 1e-9))
             || !within("window", row[PI2_CLASS_WINDOW], windows && row[PI2_CLASS_FLOWS] > 0.0 ? 1 - 1e-9 : 0,
                        windows ? 0x1p32 : 0))
+            return 0;
+    }
+    return 1;
+}
+
+/* The ring holds what it may, and whoever leaves it has waited no longer than the run. */
+static int sound_rings(const pi2_test_scenario *s, const pi2_packet_outcome *o)
+{
+    for (int64_t i = 0; i < o->bins * o->links; i++) {
+        const double *row = o->bin_rows + i * PI2_BIN_COLUMNS;
+        const pi2_packet_link *l = s->specs + i % o->links;
+        /* none is in service while an idle link is out */
+        const double behind = l->ring && !s->problem.change_count ? l->ring - 1.0 : l->ring;
+        if (!within("bytes in the ring", row[PI2_BIN_RING_BYTES], 0,
+                    behind * s->problem.packet_size * (1 + 1e-9))
+            || !within("waiting in the ring", row[PI2_BIN_RING_WAITED], 0,
+                       row[PI2_BIN_RING_ENTERED] * (double)s->problem.duration)
+            || !within("left the ring", row[PI2_BIN_RING_ENTERED], 0, l->ring ? INFINITY : 0)
+            || !within("limit of bytes", row[PI2_BIN_RING_LIMIT], l->bql ? (double)l->bql_least : 0,
+                       l->bql ? (double)l->bql_most : 0))
             return 0;
     }
     return 1;
@@ -255,7 +275,7 @@ int pi2_check_outcome(const pi2_test_scenario *s, const pi2_packet_outcome *o, i
             return 0;
     return equal("departures", -1, all, (double)o->packets)
            && equal("departures of flows", -1, segments(o), at_last) && sound_backlogs(s, o) && sound_rows(s, o)
-           && sound_controllers(s, o) && sound_transfers(s, o);
+           && sound_controllers(s, o) && sound_rings(s, o) && sound_transfers(s, o);
 }
 
 /* Eight bytes at a time, so that it takes less time than the run. */

@@ -153,6 +153,7 @@ static void make_red(pi2_choices *c, pi2_test_link *t)
 {
     const int fixed = pi2_pick(c, 2);
     const double low = pi2_chance(c, 0.8) ? pi2_uniform(c, 0.1, 10) : pi2_spread(c, 1, 1e3);
+    const double ecn = bit(c), mark_low = fixed || ecn == 0.0 || pi2_chance(c, 0.5) ? 0.0 : pi2_uniform(c, 0.1, 10);
     begin(t, "red");
     t->largest = 1.0;
     put(t, "min", low);
@@ -162,8 +163,13 @@ static void make_red(pi2_choices *c, pi2_test_link *t)
     put(t, "gentle", fixed ? 0.0 : bit(c));
     put(t, "adaptive", bit(c));
     put(t, "update_interval", pi2_chance(c, 0.9) ? interval_of(c, t) : INFINITY);
-    put(t, "ecn", bit(c));
+    put(t, "ecn", ecn);
     put(t, "harddrop", bit(c));
+    put(t, "nodrop", ecn != 0.0 ? bit(c) : 0.0);
+    put(t, "packets", fixed ? 0.0 : bit(c));
+    put(t, "mark_min", mark_low);
+    put(t, "mark_max", mark_low * (pi2_chance(c, 0.2) ? 1.0 : pi2_uniform(c, 1, 5)));
+    put(t, "mark_max_p", pi2_spread(c, 1e-3, 1.0));
     put(t, "fixed", fixed);
     put(t, "idle_decay", bit(c));
     put(t, "spacing", fixed ? 0.0 : pi2_pick(c, 3));

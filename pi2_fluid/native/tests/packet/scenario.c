@@ -26,6 +26,12 @@ static void make_service(pi2_choices *c, pi2_test_link *link)
     s->ack_jitter = pi2_chance(c, 0.4) ? 0 : pi2_chance(c, 0.5) ? 1000 : whole(pi2_spread(c, 1, 0x1p31), 1, 0x1p31);
     s->aggregate = s->kind == PI2_LINK_WIRE && pi2_chance(c, 0.2) ? 1 + (uint32_t)pi2_pick(c, 60) : 1;
     s->aggregate_time = pi2_chance(c, 0.5) ? LONGEST : whole(pi2_spread(c, 0.1, 100) * link->slot, 1, LONGEST);
+    if (s->kind == PI2_LINK_WIRE && s->aggregate == 1 && pi2_chance(c, 0.3)) {
+        s->ring = 1 + (uint32_t)pi2_pick(c, 300);
+        s->bql = pi2_pick(c, 2);
+        s->bql_least = pi2_chance(c, 0.5) ? 0 : (int64_t)pi2_spread(c, 1, 1e5);
+        s->bql_most = pi2_chance(c, 0.5) ? (int64_t)LONGEST : s->bql_least + (int64_t)pi2_spread(c, 1, 1e5);
+    }
     s->buffer = pi2_chance(c, 0.7) ? (int64_t)buffers[pi2_pick(c, 8)] : (int64_t)pi2_spread(c, 1, 300);
 }
 
@@ -338,8 +344,9 @@ void pi2_print_scenario(const pi2_test_scenario *t)
     printf("%lld ns in bins of %lld, %d bytes\n", (long long)s->duration, (long long)s->bin, s->packet_size);
     for (int i = 0; i < s->link_count; i++) {
         const pi2_packet_link *l = s->links + i;
-        printf("link %d, %s, delay on %d, %.9g bit/s (%.9g ns), buffer %lld, jitter %lld ns, %s:", i,
-               l->kind ? "htb" : "wire", l->delay_on, l->capacity, t->links[i].slot, (long long)l->buffer,
+        printf("link %d, %s, ring %u, bql %d from %lld to %lld, delay on %d, %.9g bit/s (%.9g ns), buffer %lld, jitter "
+               "%lld ns, %s:", i, l->kind ? "htb" : "wire", l->ring, l->bql, (long long)l->bql_least,
+               (long long)l->bql_most, l->delay_on, l->capacity, t->links[i].slot, (long long)l->buffer,
                (long long)l->ack_jitter, l->qdisc->name);
         for (int j = 0; j < l->qdisc->parameters; j++)
             printf(" %s %.9g", l->qdisc->names[j], l->qdisc_parameters[j]);

@@ -17,7 +17,7 @@ typedef struct {
     int64_t count;         /* of packets in both */
     int64_t waiting_since; /* ns: the queue has not been empty since then */
     int64_t free_from;     /* ns: when the link may send next */
-    int steady;            /* its capacity never changes */
+    int steady;            /* its capacity never changes, and packets enter service one by one from the queue */
 } queue;
 
 typedef struct {
@@ -213,7 +213,7 @@ static void begin(replay *r, const pi2_test_scenario *s)
         r->ways[i] = empty;
     for (uint32_t i = 0; i < run->hop_count; i++) {
         r->queues[i] = (queue){.band = {empty, empty}, .free_from = INT64_MIN / 2,
-                               .steady = run->hops[i].kind != PI2_LINK_TOGETHER};
+                               .steady = run->hops[i].kind <= PI2_LINK_HTB};
         if (run->hops[i].kind == PI2_LINK_HTB)
             r->queues[i].free_from = 0; /* it begins without a slot in store */
     }
