@@ -6,6 +6,7 @@
 ([[0.0205]], 'ping')
 """
 
+from pi2_fluid.measured.flent_writing import write_flent
 from pi2_fluid.measured.reading import read
 
-__all__ = ["read"]
+__all__ = ["read", "write_flent"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
@@ -144,14 +143,6 @@ class Measurement:
         return tuple(self._units)
 
     @property
-    def begin(self) -> float:
-        """The time of the first sample (s, by the clock); NaN of none."""
-        firsts = [
-            float(samples.times[0]) for samples in self._columns.values() if samples.times.size
-        ]
-        return min(firsts, default=math.nan)
-
-    @property
     def empty(self) -> bool:
         """Whether there is no sample."""
         return not any(samples.times.size for samples in self._columns.values())
@@ -192,13 +183,14 @@ class Measurement:
             for dim, names in labels.items()
             if names
         }
+        about = {"start": start} | self.about if self.clock == "unix" and time.size else self.about
         attrs: dict[str, str | float] = {
             "format": self.format,
             "tool": self.tool,
             "clock": self.clock,
             "start": start,
             "warnings": "\n".join(self.warnings),
-            "about": json.dumps(self.about, sort_keys=True),
+            "about": json.dumps(about, sort_keys=True),
         }
         return make_dataset(variables, coords, attrs)
 

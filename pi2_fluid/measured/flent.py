@@ -13,9 +13,16 @@ from typing import Any, Final
 import numpy as np
 
 from pi2_fluid.errors import QuantityError
-from pi2_fluid.measured.dataset import VARIABLES, Measurement, rises
+from pi2_fluid.measured.dataset import VARIABLES, Measurement, Quantity, rises
 from pi2_fluid.measured.fields import entries, number, part, text_of
-from pi2_fluid.measured.flent_about import about_of, moment, sender_of
+from pi2_fluid.measured.flent_about import (
+    CAPACITY,
+    about_of,
+    kept_of,
+    moment,
+    sender_of,
+    units_of,
+)
 from pi2_fluid.measured.probing import Probes
 from pi2_fluid.measured.source import Source
 
@@ -28,6 +35,8 @@ _OF_TCP: Final = {
     "tcp_rtt": ("tcp_rtt", _MS),
     "tcp_cwnd": ("window", 1.0),
     "tcp_delivery_rate": ("delivery_rate", _MBIT),
+    "retransmissions": ("retransmissions", 1.0),  # this and the next only `write_flent` writes
+    "window_bytes": ("window_bytes", 1.0),
 }
 #: How runners are called whose series is made of others.
 _DERIVED: Final = ("avg", "sum", "totals", "average")
@@ -40,7 +49,7 @@ def recognises(source: Source) -> bool:
     if source.json is None:
         head = source.head.lstrip()
         return head.startswith("{") and any(
-            mark in source.head for mark in ('"FLENT_VERSION"', '"BATCH_NAME"', '"x_values"')
+            mark in source.head for mark in ('"metadata"', '"FLENT_VERSION"', '"x_values"')
         )
     file = part(source.json)
     return "metadata" in file and ("raw_values" in file or "x_values" in file)
@@ -87,8 +96,7 @@ def measurement(source: Source) -> Measurement:
         raise QuantityError(
             f"{source.said} has no sample of a flow or probe: Flent's test did not get any."
         )
-    if read.clock == "unix":
-        read.about.setdefault("start", read.begin)
+    kept_of(about, read)
     return read
 
 
@@ -141,7 +149,10 @@ def _add(
 ) -> None:
     unit = text_of(meta.get("UNITS"))
     if name.startswith("qdisc_stats"):
-        _add_counters(read, name, rows, version)
+        _add_counters(read, name, rows, version, units_of(about))
+    elif name.startswith(CAPACITY):
+        times, values = _column(rows, "val")
+        read.add("capacity", name.removeprefix(CAPACITY), times, _MBIT * np.array(values))
     elif name.startswith("VoIP"):
         _add_voip(read, name, rows)
     elif unit in ("Mbits/s", "bits/s") or (not unit and name.startswith("TCP")):
@@ -184,7 +195,7 @@ def _add_flow(
 
 
 def _add_probe(read: Measurement, name: str, rows: list[dict[str, Any]], version: int) -> None:
-    probes, delays = Probes(), []
+    probes = Probes()
     numbered = all(math.isfinite(number(row.get("seq"))) for row in rows)
     for count, row in enumerate(rows):
         time, value = number(row.get("t")), number(row.get("val"))
@@ -194,12 +205,9 @@ def _add_probe(read: Measurement, name: str, rows: list[dict[str, Any]], version
             probes.miss(place, time)
         elif math.isfinite(time) and math.isfinite(delay):
             probes.answer(place, time, delay)
-            delays.append(delay)
-    if not probes.times:
-        read.warn(f"the series {name!r} has no sample with a time, and is not read.")
-        return
-    times, values = probes.samples(lambda numbers: numbers * math.nan)
-    read.add("delay", name, times, values)
+    if probes.times:
+        times, values = probes.samples(lambda numbers: numbers * math.nan)
+        read.add("delay", name, times, values)
     for key, variable in (("owd_up", "delay_up"), ("owd_down", "delay_down")):
         when, ways = _column(rows, key)
         if when:
@@ -233,13 +241,19 @@ def _add_voip(read: Measurement, name: str, rows: list[dict[str, Any]]) -> None:
         read.warn(f"{name} says UNITS Kbps, and has delays of one way, in ms: read as these.")
 
 
-def _add_counters(read: Measurement, name: str, rows: list[dict[str, Any]], version: int) -> None:
+def _add_counters(
+    read: Measurement,
+    name: str,
+    rows: list[dict[str, Any]],
+    version: int,
+    units: Mapping[str, Quantity],
+) -> None:
     band = name.removeprefix("qdisc_stats_") or name
     # tc's "delay" of a queue is none of a probe, and has another unit in each kind.
     keys = {key for row in rows for key, value in row.items() if math.isfinite(number(value))}
-    keys -= {"t", *VARIABLES}
+    keys -= {"t", *VARIABLES} - {"queue_delay"}
     for key in sorted(keys):
         times, values = _column(rows, key)
         if version >= 4 and key in _GROWING:
             values = np.cumsum(values).tolist()
-        read.add(key, band, times, values)
+        read.add(key, band, times, values, quantity=units.get(key))

@@ -10,10 +10,16 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from pi2_fluid.errors import DomainError, QuantityError
+from pi2_fluid.measured.dataset import Measurement, Quantity
 from pi2_fluid.measured.fields import number, part, text_of
 from pi2_fluid.units import parse_quantity
 
-__all__ = ["about_of", "moment", "sender_of"]
+__all__ = ["CAPACITY", "OURS", "about_of", "kept_of", "moment", "sender_of", "units_of"]
+
+#: Where `pi2_fluid.measured.write_flent` keeps what Flent has no place for.
+OURS: Final = "PI2_FLUID"
+#: How series are called that are the capacity of a link.
+CAPACITY: Final = "capacity_"
 
 #: Words of titles: "qdisc:dualpi2 bandwidth:50Mbit rtt:20ms".
 _WORD: Final = re.compile(r"(?:^|\s)(\w+?)[:=](\S+)")
@@ -83,6 +89,29 @@ def about_of(about: dict[str, Any]) -> dict[str, Any]:
         for key, value in found.items()
         if value not in (None, "") and not (isinstance(value, float) and math.isnan(value))
     }
+
+
+def units_of(about: dict[str, Any]) -> dict[str, Quantity]:
+    """Return what counters are that `pi2_fluid.measured.write_flent` wrote."""
+    return {
+        name: Quantity("band", text_of(units[0]), text_of(units[1]))
+        for name, units in part(about, OURS, "units").items()
+        if isinstance(units, list) and len(units) == 2
+    }
+
+
+def kept_of(about: dict[str, Any], read: Measurement) -> None:
+    """Take up what `pi2_fluid.measured.write_flent` kept of a measurement of other tools."""
+    kept = part(about, OURS)
+    if not kept:
+        return
+    read.tool = text_of(kept.get("tool")) or read.tool
+    for clock in ("unix", "monotonic", "relative"):
+        if kept.get("clock") == clock:
+            read.clock = clock
+    read.about = dict(part(kept, "about"))
+    for sentence in text_of(kept.get("warnings")).splitlines():
+        read.warn(sentence)
 
 
 def _words(about: dict[str, Any]) -> dict[str, str]:

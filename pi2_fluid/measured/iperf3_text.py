@@ -23,7 +23,7 @@ _ROW: Final = re.compile(
     r"(?P<rate>\d+(?:\.\d+)?) (?P<unit>[KMGT]?)(?P<what>bits|Bytes)/sec(?P<rest>.*)$"
 )
 _WINDOW: Final = re.compile(
-    r"^\s+(?P<again>\d+)(?:\s+(?P<size>[\d.]+) (?P<unit>[KMGT]?)Bytes)?\s*$"
+    r"^\s+(?P<again>\d+)(?:\s+(?P<size>\d+(?:\.\d+)?) (?P<unit>[KMGT]?)Bytes)?\s*$"
 )
 _TIME: Final = re.compile(r"^Time: \w{3}, (\d{1,2} \w{3} \d{4} \d\d:\d\d:\d\d) GMT")
 _SEGMENT: Final = re.compile(r"TCP MSS: (\d{2,5})\b")
@@ -45,7 +45,6 @@ class _Run:
     """What is known of a run while its lines are read."""
 
     reverse: bool = False
-    server: bool = False
     udp: bool = False
     omitted: int = 0
     begin: float = math.nan
@@ -72,10 +71,9 @@ def measurement(source: Source) -> Measurement:
     """
     runs = [_Run()]
     for line in source.lines():
-        if "Connecting to host" in line or "Accepted connection" in line:
-            if runs[-1].streams:
-                runs.append(_Run())
-            runs[-1].server = "Accepted" in line
+        begins = "Connecting to host" in line or "Accepted connection" in line
+        if begins and runs[-1].streams:
+            runs.append(_Run())
         _read_line(runs[-1], line)
     if not any(run.streams for run in runs):
         raise QuantityError(
@@ -118,8 +116,8 @@ def _read_line(run: _Run, line: str) -> None:
     if "omitted" in rest:
         run.omitted += 1
         return
-    sends = (row["role"][0] == "T") if row["role"] else not (run.reverse or run.server)
-    up = sends != run.server if row["role"] else run.server == run.reverse if run.server else sends
+    role = row["role"]
+    up = (role[0] == "T") == (role[-1] == "C") if role else not run.reverse
     stream = run.streams.setdefault(row["id"], _Stream("up" if up else "down", run.udp))
     start, time = float(row["from"]), float(row["to"])
     if row["unix"] and math.isnan(run.begin):

@@ -67,7 +67,7 @@ def measurement(source: Source) -> Measurement:
                 times[known],
                 values[known] if name == "rtt" else rises(values[known]),
             )
-    _say(read, part(source.json), float(np.nanmin(times)))
+    _say(read, part(source.json))
     if "delay_up" in read.variables:
         read.warn(
             "one-way delays of irtt have the offset of two clocks in them: they are given above"
@@ -86,10 +86,8 @@ def _times(sent: list[dict[str, Any]]) -> tuple[Clock, np.ndarray]:
     return "unix", np.full(len(sent), math.nan)
 
 
-def _say(read: Measurement, file: dict[str, Any], start: float) -> None:
+def _say(read: Measurement, file: dict[str, Any]) -> None:
     settings = part(file, "config", "params")
-    if read.clock == "unix":
-        read.about["start"] = start
     for key, value in {
         "duration": _NS * number(settings.get("duration")),
         "probe_interval": _NS * number(settings.get("interval")),

@@ -58,6 +58,4 @@ def measurement(source: Source) -> Measurement:
     read = Measurement("qdelay", tool="L4S testbed", clock="unix" if unix else "relative")
     read.add("queue_delay", "queue", times, delays)
     read.add("drops", "queue", times, drops, quantity=_DROPS)
-    if unix:
-        read.about["start"] = float(np.nanmin(times))
     return read

@@ -26,9 +26,13 @@ FORMATS: Final = (
     "iperf3_text",
     "fping",
     "ping",
+    "cake_autorate",
     "ss",
     "tc_log",
     "metrics",
+    "mahimahi",
+    "ns3",
+    "csv",
 )
 
 

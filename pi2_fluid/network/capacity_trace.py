@@ -19,7 +19,7 @@ from pi2_fluid.units import parse_quantity, validate_number
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Quantity
 
-__all__ = ["FORMATS", "CapacityTrace"]
+__all__ = ["FORMATS", "CapacityTrace", "of_opportunities"]
 
 #: What a file of a capacity over time may be.
 FORMATS: Final = ("csv", "mahimahi")
@@ -227,7 +227,7 @@ class CapacityTrace(Record):
         if not lines:
             raise ScenarioError(f"{name} has no line with numbers: give times and rates.")
         if format == "mahimahi" or (format is None and all(line.isdecimal() for _, line in lines)):
-            return _of_opportunities(lines, name, validate_number(step, "time", "step"))
+            return of_opportunities(lines, name, validate_number(step, "time", "step"))
         times, rates = _of_rows(lines, name, unit)
         return cls(times, rates, period)
 
@@ -241,8 +241,30 @@ def _like(change: Change, at: float, capacity: float) -> Change:
     return made
 
 
-def _of_opportunities(lines: Sequence[tuple[int, str]], name: str, step: float) -> CapacityTrace:
-    """Return the mean rates of steps; an opportunity at ms k ends the ms from k - 1 on."""
+def of_opportunities(lines: Sequence[tuple[int, str]], name: str, step: float) -> CapacityTrace:
+    """Return the mean rates of steps of a trace of mahimahi.
+
+    An opportunity at ms k ends the ms from k - 1 on.
+
+    Parameters
+    ----------
+    lines : sequence of (int, str)
+        The lines that are not empty, with their numbers.
+    name : str
+        What messages call the trace.
+    step : float
+        Length of the steps (s).
+
+    Raises
+    ------
+    ScenarioError
+        If a line is no whole number, or one is before the line above, or all are 0.
+
+    Examples
+    --------
+    >>> of_opportunities([(1, "1"), (2, "2"), (3, "4")], "trace", 0.002).capacities.tolist()
+    [12000000.0, 6000000.0]
+    """
     for number, line in lines:
         if not line.isdecimal():
             raise ScenarioError(
