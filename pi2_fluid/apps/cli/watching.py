@@ -35,16 +35,16 @@ def watch(
         str,
         typer.Argument(
             metavar="DEV|FILE|-",
-            help="A device of this machine, whose queues tc shows; a log of tc -s or tc -s -j,"
-            " with any times between; or - for such outputs on standard input, as they come.",
+            help="A device of this machine. Or a log of tc -s, as text or JSON, with times between."
+            " Or - for such outputs on standard input, as they come.",
         ),
     ],
     every: Annotated[
         str | None,
         option(
             "TIME",
-            "How often a device is looked at, and text is printed where it is no terminal."
-            " Default 1s, and text at each change.",
+            "How often tc is asked, and a block of text is printed. Default 1s, and a block at each"
+            " change.",
         ),
     ] = None,
     dev: Annotated[str | None, option("NAME", "The device to watch, of several in a log.")] = None,
@@ -64,9 +64,10 @@ def watch(
         bool, typer.Option("--json", help="Print one JSON object a line for each output.")
     ] = False,
 ) -> None:
-    """Say how a device's queues run: rates, delays, marks, drops, the bottleneck, what changed.
+    """Watch a device's queues run, and say who is the bottleneck.
 
-    It only asks tc what there is, and changes nothing.
+    It says rates, delays, marks, drops and what changed last. It asks tc what there is, and changes
+    nothing.
     """
     from pi2_fluid.tc.observing.following import Follower
 

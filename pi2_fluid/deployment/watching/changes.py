@@ -40,13 +40,7 @@ class Trees:
 
     def changes(self, shown: Sequence[Shown], *, classes: bool) -> list[str]:
         """Return what is other than before; `classes` says whether they were shown at all."""
-        now = {
-            (one.is_class, one.parent, "" if one.parent == "root" else one.handle): (
-                one.name,
-                _options(one),
-            )
-            for _, one in ordered(shown)
-        }
+        now = {one.place: (one.name, _options(one)) for _, one in ordered(shown)}
         before, self._known = self._known, now
         if before is None:
             return []

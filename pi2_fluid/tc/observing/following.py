@@ -70,7 +70,8 @@ class Shown:
     @property
     def place(self) -> tuple[bool, str | None, str]:
         """What there is one of on a device."""
-        return self.is_class, self.parent, "" if self.parent == "root" else self.handle
+        alone = self.parent == "root" and not self.is_class
+        return self.is_class, self.parent, "" if alone else self.handle
 
     @property
     def name(self) -> str:
