@@ -25,6 +25,7 @@ _TITLES: Final = ("out", "in", "at most", "waiting", "ms delay", "% p", "drops/s
 _PREFIXES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BIT: Final = ("bit/s", 1.0)
 _LONG: Final = 1000.0  # from there on no digits behind the point, and no powers of ten
+_LAST_RATE: Final = 2  # of the columns
 _KEPT: Final = 5  # changes that the end names
 
 
@@ -40,7 +41,10 @@ def block_of(instant: Instant, warnings: Sequence[str] = ()) -> Group:
     used = [at for at in range(len(_TITLES)) if any(row[1 + at] for row in rows)]
     grid = make_grid("left", *("right" for _ in used))
     grid.columns[0].no_wrap = True
-    grid.add_row(f"rates in {unit}", *(_TITLES[at] for at in used))
+    grid.add_row(
+        f"rates in {unit}" if min(used, default=99) <= _LAST_RATE else "",
+        *(_TITLES[at] for at in used),
+    )
     for row in rows:
         grid.add_row(row[0], *(row[1 + at] for at in used))
     step = "" if instant.interval is None else f", rates over {instant.interval:.3g} s"

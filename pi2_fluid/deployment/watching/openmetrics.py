@@ -115,7 +115,11 @@ def _of_family(name: str, metric: _Metric, told: Iterable[tuple[str, Row, float]
         labels |= {"class" if row.is_class else "handle": row.handle, "parent": row.parent or ""}
         labels |= {"band": row.band} if row.band else {}
         said = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        yield f"{name}{end}{{{said}}} {value:.17g}"
+        yield f"{name}{end}{{{said}}} {_number(value)}"
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(float(value))
 
 
 def _escaped(text: str) -> str:
