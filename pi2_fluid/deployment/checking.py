@@ -11,7 +11,8 @@ from pi2_fluid.deployment.freebsd import judge_shapers
 from pi2_fluid.deployment.judging import Question, decide
 from pi2_fluid.deployment.paths import judge_path, longest_through, require_devices
 from pi2_fluid.deployment.readings import common_hz, readings
-from pi2_fluid.deployment.strangers import Longest, Stranger, judge_stranger, unread
+from pi2_fluid.deployment.strangers import Known, Longest, Stranger, judge_stranger, unread
+from pi2_fluid.deployment.trees import tree_of, waiting_of
 from pi2_fluid.deployment.verdicts import Checked, Verdict
 from pi2_fluid.errors import DomainError, QuantityError, renamed, show_value
 from pi2_fluid.laws.aqms.pi_family import LOOP_WORDS, PiFamily
@@ -189,7 +190,8 @@ def check(
         mine = require_devices(network, blocks)
         laws = {dev: readings(one, hz, generation, common)[0].aqm for dev, one in mine.items()}
         longest = {dev: Longest(longest_through(network, laws, dev), True) for dev in mine}
-    known = _Known(hz, generation, common, longest, reading)
+    told = _told(question, given=rtt is not None or max_base_rtt is not None)
+    known = _Known(hz, generation, common, longest, reading, told)
     verdicts, others, refusals = _judge_series(series, question, known)
     shaped = judge_shapers(reading.shapers, question)
     verdicts += shaped[0]
@@ -206,7 +208,20 @@ def check(
     once = all(len(each.blocks) == 1 for each in series)
     note = ONE_INSTANT if counted and once else ""
     form = "" if reading.is_plain else reading.form
-    return Checked(verdicts, others, path, note, form)
+    return Checked(
+        verdicts,
+        others,
+        path,
+        note,
+        form,
+        waiting=waiting_of(series, reading, question.rate),
+        tree=tree_of(series, reading),
+    )
+
+
+def _told(question: Question, *, given: bool) -> float | None:
+    """Return the longest round-trip time (s) that was given; None where it was not."""
+    return question.longest.rtt if given else None
 
 
 class _Known(NamedTuple):
@@ -217,6 +232,7 @@ class _Known(NamedTuple):
     common: tuple[int, ...]
     longest: dict[str, Longest]
     reading: Reading
+    rtt: float | None = None
 
 
 def _judge_series(
@@ -229,11 +245,13 @@ def _judge_series(
     others: list[Stranger] = []
     refusals: list[QuantityError | DomainError] = []
     for each in series:
-        block, observed = each.last, observed_of(each)
+        block = each.last
         own = question._replace(longest=known.longest.get(block.dev or "", question.longest))
         own = own.on_link(known.reading.rate_above(block), _SHAPER)
+        observed = observed_of(each, own.rate)
         if not block.ours and block.trouble is None:
-            other = judge_stranger(block, own.longest, own.long_flows, own.senders)
+            beside = Known(known.rtt, known.reading.classes_of(block))
+            other = judge_stranger(block, own.longest, own.long_flows, own.senders, beside)
             others.append(other._replace(observed=observed))
             continue
         if block.offloaded:

@@ -54,8 +54,8 @@ def who_marks(drops: float, marks: float, when: str) -> str:
     if drops <= 0 or marks <= 0 or marks / (drops + marks) >= _FEW_MARKS:
         return ""
     return (
-        f"hardly any sender uses ECN: it marks what can be marked, and {when} that were"
-        f" {marks:.0f} packets beside {drops:.0f} drops."
+        f"hardly any sender uses ECN: it marks what can be marked, {marks:.0f} packets {when},"
+        f" beside {drops:.0f} drops."
     )
 
 
@@ -104,7 +104,9 @@ def in_ms(seconds: float) -> str:
 
     Examples
     --------
-    >>> in_ms(4e-6), in_ms(0.0154)
-    ('4 us', '15.4 ms')
+    >>> in_ms(4e-6), in_ms(0.0154), in_ms(1.0)
+    ('4 us', '15.4 ms', '1 s')
     """
+    if seconds >= 1.0:
+        return f"{seconds:.3g} s"
     return f"{1e6 * seconds:.3g} us" if seconds < 1e-3 else f"{1e3 * seconds:.3g} ms"

@@ -242,7 +242,9 @@ class Checked(list[Verdict]):
     read or judged. If a network was given, `path` is the `PathVerdict` of all of its queues
     together, else None. `note` is what to know of counters, "" where none are shown; `form` says
     what was found in the text, as "2 devices (wan0, lan0), 2 instants of wan0", and is "" where
-    the queues themselves say it: of one output that names its devices.
+    the queues themselves say it: of one output that names its devices. `waiting` says which queue
+    has the backlog, or that none has, and is "" without counters; `tree` has a line for each queue
+    of devices with several, indented by what they hang below.
 
     Examples
     --------
@@ -265,8 +267,13 @@ class Checked(list[Verdict]):
         path: PathVerdict | None = None,
         note: str = "",
         form: str = "",
+        *,
+        waiting: str = "",
+        tree: tuple[str, ...] = (),
     ) -> None:
         super().__init__(verdicts)
+        self.waiting = waiting
+        self.tree = tree
         self.form = form
         self.note = note
         self.others = others

@@ -18,10 +18,12 @@ from pi2_fluid.tc.kernel import time_text
 from pi2_fluid.tc.numbers import as_time, as_whole
 from pi2_fluid.tc.observing.rates import as_rate
 
-__all__ = ["CODEL_KINDS", "codel_numbers"]
+__all__ = ["CODEL_KINDS", "NETWORK_PROCESSOR", "codel_numbers"]
 
 #: The kinds that run CoDel.
 CODEL_KINDS: Final = ("codel", "fq_codel", "cake")
+#: What Qualcomm's network processor (NSS) calls its own queues begins so.
+NETWORK_PROCESSOR: Final = "nss"
 #: By kind, the form of each word, and what the kernel takes where nothing is asked.
 _KNOWN: Final[dict[str, dict[str, tuple[str, Any]]]] = {
     "codel": {
@@ -80,17 +82,18 @@ def codel_numbers(block: Block) -> dict[str, Any]:
     >>> codel_numbers(block)["target"], codel_numbers(block)["ecn"]
     (0.02, False)
     """
-    if block.kind not in _KNOWN:
+    kind = block.kind.removeprefix(NETWORK_PROCESSOR)
+    if kind not in _KNOWN:
         return {}
     words = block.words
     found: dict[str, Any] = {}
-    for word, (form, default) in _KNOWN[block.kind].items():
+    for word, (form, default) in _KNOWN[kind].items():
         found[word] = default
         if word in words:
             found[word] = _number(words[word], form, f"{word} of {block.name}", block)
-    if block.kind in _ECN:
+    if kind in _ECN:
         # In text its word is there where it is on; a line asks for it, or leaves it out.
-        asked = words.get("ecn", _ECN[block.kind] if block.proposed else False)
+        asked = words.get("ecn", _ECN[kind] if block.proposed else False)
         found["ecn"] = asked is not False and asked != 0
         selector = words.get("ce_threshold_selector")
         found["ect1_alone"] = type(selector) is int and selector // _PAIR == _ECT1

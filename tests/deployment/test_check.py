@@ -531,7 +531,8 @@ def test_json(capsys, monkeypatch):
     answer = json.loads(out)
     assert code == 1
     assert list(answer) == [
-        "qdiscs", "verdict", "required", "foreign", "others", "path", "read", "traffic"
+        "qdiscs", "verdict", "required", "foreign", "others", "path", "read", "waiting", "tree",
+        "traffic"
     ]  # fmt: skip
     assert answer["path"] is None
     assert answer["verdict"] == "unstable"

@@ -8,10 +8,10 @@ import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.apps.cli.margin_tables import how_often
+from pi2_fluid.apps.cli.others import in_options, print_others, printable
 from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.pasting import in_shell
 from pi2_fluid.design.clocks import BY_CLOCK, least_of, said
-from pi2_fluid.laws.clocked import CLOCKED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,12 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["name_of", "print_checked"]
 
 _STYLES: Final = {"stable": "green", "unstable": "bold red", "undecided": "yellow"}
-#: What is to be said of a kernel: a keyword in Python, an option here.
-_TO_SAY: Final = re.compile(r"\b(hz|kernel)(?= \()")
 _NAMED: Final = 4  # queues alike that one block names
-#: Beside what a queue without a verdict is run, and under what, where nothing is known.
-_OTHERS: Final = ("pie", "dualpi2")
-_TRAFFIC: Final = {"--flows": "4", "--rate": "20Mbit/s", "--path": "40ms"}
 _SLIGHT: Final = 0.1  # dB of rounding, or percent: less is not worth a line
 _BEYOND: Final = 200.0  # dB or degrees: more is nothing that one could leave
 
@@ -51,7 +46,7 @@ def print_checked(found: Checked, who: str, traffic: Mapping[str, str | None]) -
     """
     console = make_console()
     if found.form:
-        console.print(f"read: {_printable(found.form)}\n")
+        console.print(f"read: {printable(found.form)}\n")
     alike: dict[Any, list[Verdict]] = {}
     for one in found:
         queue = one.qdisc
@@ -68,25 +63,11 @@ def print_checked(found: Checked, who: str, traffic: Mapping[str, str | None]) -
         _print_block(console, group, who)
     if found.path is not None:
         _print_path(console, found.path)
-    for other in found.others:
-        if other.text:
-            console.print(f"{_printable(_before_colon(other.name))}: {_printable(other.text)}")
-            for line in other.observed:
-                console.print(f"  counters: {line}")
-    without = [one.kind for one in found.others if one.verdict is None and one.kind in CLOCKED]
-    if without:
-        known = {**_TRAFFIC, **{name: value for name, value in traffic.items() if value}}
-        told = " ".join(f"{name} {value}" for name, value in known.items())
-        queues = ",".join(dict.fromkeys([*without, *_OTHERS]))
-        console.print("To compare it with others under your traffic:")
-        console.print(f"  pi2-fluid compare --aqm {queues} {told}", soft_wrap=True)
-    silent = [other.name for other in found.others if not other.text]
-    if silent:
-        console.print(f"Not judged: {_printable(', '.join(dict.fromkeys(silent)))}.")
+    print_others(console, found, traffic)
     notes = dict.fromkeys(note for one in found for note in one.notes)
     notes |= {found.note: None} if found.note else {}
     for note in notes | dict.fromkeys(() if found.path is None else found.path.notes):
-        console.print(_options(note))
+        console.print(in_options(note))
 
 
 def _print_block(console: Console, group: list[Verdict], who: str) -> None:
@@ -145,11 +126,11 @@ def _add_remedy(grid: Table, remedy: Remedy) -> None:
 
     changed = remedy.aqm
     if changed is None or remedy.margins is None:
-        grid.add_row("  to change", _options(remedy.text))
+        grid.add_row("  to change", in_options(remedy.text))
         return
     left = said(least_of(remedy.margins, remedy.ack_margins), 1)
     if remedy.tc is None:
-        grid.add_row("  to change", _options(remedy.text))
+        grid.add_row("  to change", in_options(remedy.text))
         grid.add_row("", f"It then has {left}.")
     else:
         grid.add_row("  to change", f"the line below leaves {left}.")
@@ -164,28 +145,28 @@ def _counted(group: list[Verdict]) -> list[str]:
         for line in one.observed:
             said.setdefault(line, []).append(one.qdisc.parent or "root")
     return [
-        line if len(who) == len(group) else f"at {_printable(', '.join(who[:_NAMED]))}, {line}"
+        line if len(who) == len(group) else f"at {printable(', '.join(who[:_NAMED]))}, {line}"
         for line, who in said.items()
     ]
 
 
 def _print_path(console: Console, path: PathVerdict) -> None:
     """Print what the queues of a network are together."""
-    console.print(_printable(f"together: {', '.join(path.bottlenecks)}"))
+    console.print(printable(f"together: {', '.join(path.bottlenecks)}"))
     grid = make_grid("left", "left")
     flows = ", ".join(
         f"{name} of {_ms(rtt)}"
         for name, rtt in zip(path.network.class_names, path.rest.rtt.to_numpy(), strict=True)
     )
-    grid.add_row("  flows", _printable(f"{flows}, with the queues"))
+    grid.add_row("  flows", printable(f"{flows}, with the queues"))
     text = f"{path.verdict.upper()} by rates, in the {path.margins.update} model"
     grid.add_row("  verdict", text, style=_STYLES[path.verdict])
     grid.add_row("  margins", f"{_margins(path.margins)}, of all at once")
     for name, margins in path.each.items():
-        grid.add_row("", f"{_margins(margins)} at {_printable(name)} while the others stay")
+        grid.add_row("", f"{_margins(margins)} at {printable(name)} while the others stay")
     idle = [name for name in path.network.node_names if name not in path.bottlenecks]
     if idle:
-        grid.add_row("  signal nothing", _printable(", ".join(idle)))
+        grid.add_row("  signal nothing", printable(", ".join(idle)))
     if path.factor is None:
         grid.add_row("  to change", "smaller gains alone do not leave 6 dB and 30 deg.")
     elif path.factor < 1.0:
@@ -231,21 +212,21 @@ def name_of(one: Verdict) -> str:
     queue = one.qdisc
     where = "root" if queue.parent in (None, "root") else f"parent {queue.parent}"
     if queue.of_freebsd:
-        return _printable(queue.name)
+        return printable(queue.name)
     if queue.is_law:
-        return _printable(queue.handle or queue.kind)
+        return printable(queue.handle or queue.kind)
     dev = "" if queue.dev is None else f"dev {queue.dev} "
     dev += "" if queue.namespace is None else f"in {queue.namespace} "
     if queue.proposed:
         handle = "" if queue.handle is None else f"{queue.handle} "
-        return _printable(f"proposed: {queue.kind} {handle}{dev}{where}")
-    return _printable(f"{queue.kind} {queue.handle} {dev}{where}")
+        return printable(f"proposed: {queue.kind} {handle}{dev}{where}")
+    return printable(f"{queue.kind} {queue.handle} {dev}{where}")
 
 
 def _verdict(one: Verdict, who: str) -> str:
     """Return the verdict, of what it is, and the smaller margin."""
     if one.verdict == "undecided" and one.reason:
-        return f"UNDECIDED: {_options(one.reason)}"
+        return f"UNDECIDED: {in_options(one.reason)}"
     period, least = _period(one), one.least
     edge = ", but at the edge," if one.at_the_edge else ""
     of = f"with RTTs {_span(one)} (queue included)"
@@ -293,11 +274,6 @@ def _load(one: Verdict, who: str, any_of_them: str) -> str:
         return f"{any_of_them} {who} flows with {traffic.text}"
     some = "" if one.verdict == "stable" or traffic.fewest == traffic.most else "some of "
     return some + re.sub(r"(?<= )(flows?)(?= on)", rf"{who} \1", traffic.text, count=1)
-
-
-def _options(text: str) -> str:
-    """Return a sentence with what it asks for as options."""
-    return _TO_SAY.sub(r"--\1", text)
 
 
 def _limit(limit: float, one: Verdict) -> str:
@@ -358,17 +334,17 @@ def _lines(group: Sequence[Verdict]) -> list[str]:
     """Return the commands that change queues that are alike: one of each, or a loop over them."""
     lines = [one.remedy.tc for one in group if one.remedy.tc is not None]
     if len(lines) <= 1:
-        return [in_shell(_printable(line)) for line in lines]
+        return [in_shell(printable(line)) for line in lines]
     first = group[0].qdisc
     parents = [shlex.quote(one.qdisc.parent or "root") for one in group]
     place = f" parent {parents[0]} {first.kind} "
     before, found, after = lines[0].partition(place)
     looped = f"{before} parent $p {first.kind} {after}"
     if not found or len(set(parents)) < len(parents):
-        return [in_shell(_printable(line)) for line in dict.fromkeys(lines)]
+        return [in_shell(printable(line)) for line in dict.fromkeys(lines)]
     return [
-        in_shell(_printable(f"for p in {_listed(parents)}; do")),
-        in_shell(_printable(f"    {looped}; done")),
+        in_shell(printable(f"for p in {_listed(parents)}; do")),
+        in_shell(printable(f"    {looped}; done")),
     ]
 
 
@@ -391,13 +367,3 @@ def _count(number: float) -> str:
 
 def _ms(seconds: SupportsFloat) -> str:
     return f"{1e3 * float(seconds):.4g} ms"
-
-
-def _before_colon(name: str) -> str:
-    """Return a name before a colon, of which a handle at its end has one already."""
-    return name.removesuffix(":")
-
-
-def _printable(text: str) -> str:
-    """Return text from elsewhere without what a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)

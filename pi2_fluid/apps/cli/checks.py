@@ -26,6 +26,7 @@ from pi2_fluid.laws.registry import kind_of
 
 if TYPE_CHECKING:
     from pi2_fluid.deployment.paths import PathVerdict
+    from pi2_fluid.deployment.strangers import Stranger
     from pi2_fluid.deployment.verdicts import Verdict
     from pi2_fluid.design.design import WorstCase
     from pi2_fluid.laws.aqm import Aqm
@@ -168,7 +169,7 @@ def check(
     if any(not is_enough(one.margins, one.ack_margins) and not one.cases for one in found):
         tell("looking for gains with more margin")
     if not as_json:
-        told = {"--rate": rate, "--path": max_base_rtt}
+        told = {"--rate": rate, "--path": max_base_rtt or rtt}
         print_checked(found, " or ".join(type(one).__name__ for one in who.values()), told)
     better = [] if family is None else find_better(found, family)
     if as_json:
@@ -178,9 +179,11 @@ def check(
                 "verdict": found.verdict,
                 "required": required_to_dict(found.gain_margin_db, required),
                 "foreign": found.foreign,
-                "others": [one._asdict() for one in found.others],
+                "others": [_other_to_dict(one) for one in found.others],
                 "path": None if found.path is None else _path_to_dict(found.path),
                 "read": found.form,
+                "waiting": found.waiting,
+                "tree": list(found.tree),
                 "traffic": None if family is None else [to_dict(one) for one in better],
             }
         )
@@ -237,6 +240,10 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
         },
         "note": one.note,
     }
+
+
+def _other_to_dict(one: Stranger) -> dict[str, Any]:
+    return {**one._asdict(), "rules": [rule._asdict() for rule in one.rules]}
 
 
 def _path_to_dict(path: PathVerdict) -> dict[str, Any]:
@@ -332,8 +339,13 @@ COMMANDS: tuple[Command, ...] = (
             "verdict": "the worst",
             "required": "null without --require: gain_margin_db, least_db, and whether it is kept",
             "foreign": "names of queues without a loop",
-            "others": "name, kind, verdict, text, observed and gain_margin_db (dB, of RED) of each"
-            " queue that is no PI or could not be read",
+            "others": "name, kind, verdict, text, observed, gain_margin_db (dB, of RED), dev and"
+            " parent of each queue that is no PI or could not be read",
+            "others.rules": "rules of thumb, of CoDel, bursts and netem's limit: name, kept (null"
+            " where it is not known) and text",
+            "others.lines": "lines for tc that keep them",
+            "others.word": "what `compare --aqm` calls it, with its numbers",
+            "others.rate": "bit/s, given or of the shaper above it",
             "path": "null without --network",
             "path.shown": "queues of the network that the text shows",
             "path.bottlenecks": "nodes that are full",
@@ -346,6 +358,8 @@ COMMANDS: tuple[Command, ...] = (
             "path.rtt": "s, of each class",
             "path.notes": "what else to know",
             "read": "what was found in the text; empty of one output that names its devices",
+            "waiting": "which queue has the backlog; empty without counters",
+            "tree": "lines, a queue each, indented by what they hang below",
             "traffic": "null without --traffic: of each queue name, text, tc, why_not, and the"
             " recommendation of `tune`",
         },

@@ -21,7 +21,13 @@ from pi2_fluid.tc.observing.metrics import read_metrics
 from pi2_fluid.tc.observing.networkd import read_networkd
 from pi2_fluid.tc.observing.objects import begins_json, objects_in, read_json
 from pi2_fluid.tc.observing.observation import Observation, Source, Where
-from pi2_fluid.tc.observing.rates import ShapedClass, class_of_json, class_of_words
+from pi2_fluid.tc.observing.rates import (
+    CLASSFUL,
+    ShapedClass,
+    class_of_json,
+    class_of_words,
+    place_of,
+)
 from pi2_fluid.tc.observing.sqm import read_sqm
 from pi2_fluid.tc.observing.times import leading_time, of_watch
 from pi2_fluid.tc.proposals import read_proposal
@@ -75,6 +81,10 @@ class Reading:
     def rate_above(self, block: Block) -> float | None:
         """Return the rate that stands above a queue (bit/s), see `Observation.rate_above`."""
         return self._of[id(block)].rate_above(block)
+
+    def classes_of(self, block: Block) -> dict[str, ShapedClass]:
+        """Return the classes that are known of a queue's device, by their names."""
+        return self._of[id(block)].classes
 
     def time(self, block: Block) -> float | None:
         """Return when a queue was shown (s), if the text says it."""
@@ -137,6 +147,8 @@ class LineReader:
     of_classes: Observation | None = None
     #: Outputs that name no device, and show no classes up to here.
     classless: list[Observation] = field(default_factory=list)
+    #: Classes of which no line around says whose they are.
+    orphans: list[ShapedClass] = field(default_factory=list)
     #: The devices that are named anywhere.
     devices: frozenset[str] = frozenset()
     #: Whether it is a file for a shell, where # begins a comment and is no prompt.
@@ -151,6 +163,7 @@ class LineReader:
             end = text.find("\n", at)
             end = len(text) if end < 0 else end
             at = max(self._line(text[at:end], at), end) + 1
+        self._adopt()
         for one in self.observations:
             if one.dev is not None:
                 one.classes = self.classes.get(one.where, {}) | one.classes
@@ -279,6 +292,24 @@ class LineReader:
             one = self.of_classes
         if one is not None:
             one.classes[shaped.place] = shaped
+        elif self.around[2] is None:
+            self.orphans.append(shaped)
+
+    def _adopt(self) -> None:
+        """Give classes without a device to the only named one with a shaper of their handle."""
+        for shaped in self.orphans:
+            handle = f"{shaped.place.partition(':')[0]}:"
+            owners = [
+                one
+                for one in self.observations
+                for block in one.blocks
+                if one.dev is not None
+                and block.kind in CLASSFUL
+                and place_of(block.handle) == handle
+            ]
+            if len({one.where for one in owners}) == 1:
+                for one in owners:
+                    one.classes.setdefault(shaped.place, shaped)
 
     def _json(self, at: int) -> int:
         value, end = read_json(self.text, at)

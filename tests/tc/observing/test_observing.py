@@ -239,3 +239,16 @@ def test_an_old_tc_is_the_reason():
     assert_sentence(said, "this tc is older than fq_pie, or the line is cut off")
     with refused(pf.QuantityError, "this tc is older than fq_pie"):
         pf.qdisc.parse(text)
+
+
+def test_classes_go_to_the_one_named_device_that_has_their_shaper():
+    """`tc qdisc show; tc class show dev wan0` names the device once."""
+    queue = "qdisc htb 1: dev wan0 root refcnt 2 default 0x10\nqdisc pie 2: dev wan0 parent 1:10\n"
+    classes = "class htb 1:10 root leaf 2: prio 0 rate 5Mbit ceil 6Mbit burst 15Kb cburst 1600b\n"
+    reading = observe(queue + classes)
+    assert reading.rate_above(reading.blocks[1]) == 6e6
+    (shaped,) = reading.classes_of(reading.blocks[0]).values()
+    assert (shaped.assured, shaped.burst, shaped.cburst) == (5e6, 15360.0, 1600.0)
+    assert shaped.words == ("prio", "0")
+    two = observe(queue + queue.replace("wan0", "lan0") + classes)
+    assert {two.rate_above(block) for block in two.blocks} == {None}
