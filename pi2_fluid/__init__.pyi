@@ -7,6 +7,7 @@ from pi2_fluid import packet as packet
 from pi2_fluid import qdisc as qdisc
 from pi2_fluid.apps.explorer.explorer import explore as explore
 from pi2_fluid.comparison.comparing import compare as compare
+from pi2_fluid.comparison.measurement.picture import plot_comparison as plot_comparison
 from pi2_fluid.comparison.response.identifying import identify_response as identify_response
 from pi2_fluid.comparison.sharing.coexistence import coexistence as coexistence
 from pi2_fluid.comparison.sharing.largest_share import largest_l4s_share as largest_l4s_share
@@ -65,6 +66,7 @@ from pi2_fluid.loop.along import margins_along as margins_along
 from pi2_fluid.loop.margins import Margins as Margins
 from pi2_fluid.loop.matrix.network_loop import NetworkLoop as NetworkLoop
 from pi2_fluid.loop.transfer import Loop as Loop
+from pi2_fluid.measured.scenario import scenario_of as scenario_of
 from pi2_fluid.network.bottlenecks import NetworkPoint as NetworkPoint
 from pi2_fluid.network.capacity_trace import CapacityTrace as CapacityTrace
 from pi2_fluid.network.catalogue import named_scenario as named_scenario

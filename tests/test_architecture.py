@@ -49,7 +49,12 @@ FLOORS: list[set[str]] = [
     {"engines.fluid.batches", "engines.packet.replays"},
     {"engines"},
     {"comparison.agreement", "comparison.sharing", "comparison.response"},
-    {"comparison.verification", "comparison.queues"},
+    {
+        "comparison.verification",
+        "comparison.queues",
+        "comparison.measurement",
+        "comparison.diagnosis",
+    },
     {"comparison"},
     {"design"},
     {"deployment"},

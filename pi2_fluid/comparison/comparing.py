@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi2_fluid.comparison.agreement.agreement import run_all, tabulate
+from pi2_fluid.comparison.measurement.running import is_dataset, run_beside
+from pi2_fluid.comparison.measurement.table import tabulate_beside
 from pi2_fluid.comparison.queues.running import run_queues
 from pi2_fluid.comparison.queues.table import tabulate_queues
 
@@ -133,6 +135,10 @@ def compare(
     >>> bool(late.differs), bool(late.difference > 0.03), table.engine.values.tolist()
     (True, True, ['packet', 'packet'])
     """
+    measured = [one for one in engines if is_dataset(one)]
+    if measured:
+        rest = [one for one in engines if not is_dataset(one)]
+        return tabulate_beside(run_beside(scenario, rest, measured, after=after, progress=progress))
     if isinstance(scenario, Sequence) and not isinstance(scenario, str):
         queues = run_queues(scenario, *engines, after=after, progress=progress)
         return tabulate_queues(queues)

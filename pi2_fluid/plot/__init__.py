@@ -14,6 +14,7 @@ from pi2_fluid.plot.loops import (
     show_percent,
 )
 from pi2_fluid.plot.maps import draw_contours, draw_margin_map, draw_margin_maps
+from pi2_fluid.plot.measurements import draw_measured, draw_range
 from pi2_fluid.plot.page import (
     COLORS,
     STYLE,
@@ -40,8 +41,10 @@ __all__ = [
     "draw_fluid",
     "draw_margin_map",
     "draw_margin_maps",
+    "draw_measured",
     "draw_nyquist",
     "draw_outcomes",
+    "draw_range",
     "draw_rate_ratio",
     "draw_root_locus",
     "draw_runs",

@@ -1,0 +1,148 @@
+"""The flows of a measurement: who sends which way, from when to when."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pi2_fluid.laws.senders.cbr import Cbr
+from pi2_fluid.laws.senders.congestion import Congestion
+from pi2_fluid.laws.senders.cubic import Cubic
+from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.laws.senders.prague import Prague
+from pi2_fluid.laws.senders.reno import Reno
+from pi2_fluid.measured.dataset import samples_of
+from pi2_fluid.measured.evenly import flow_labels, sent_by
+from pi2_fluid.network.flows import Flows
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from pi2_fluid.laws.sender import Sender
+
+__all__ = ["flows_of", "least_round_trip", "lost_directions"]
+
+_SLACK: Final = 3.0  # samples before the end, from which on a flow is taken to go on
+_PUSHED: Final = (6, 6)  # the first kernel whose receivers answer PSH at once
+
+
+def flows_of(
+    data: xr.Dataset,
+    about: dict[str, Any],
+    path: float,
+    goodput: float,
+    zero: float,
+    said: dict[str, str],
+    assumed: dict[str, str],
+) -> list[Flows]:
+    """Return the flows of the direction that sends more, in the time of the scenario.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+    about : dict
+        What the file says of itself.
+    path : float
+        Base round-trip time (s).
+    goodput : float
+        Part of a packet that is data.
+    zero : float
+        When the scenario begins, in the time of the measurement (s).
+    said, assumed : dict
+        Sentences by part, to which those on flows are added.
+    """
+    labels = flow_labels(data)
+    left_out = lost_directions(data, about)
+    if left_out:
+        assumed["directions"] = f"one direction alone is run, without {', '.join(left_out)}"
+    kept = [label for label in labels if label not in left_out]
+    controls = {label: str(about.get("senders", {}).get(label, "")).lower() for label in kept}
+    unknown = [label for label, control in controls.items() if not control]
+    if unknown:
+        assumed["senders"] = f"nothing says what {', '.join(unknown)} runs: Cubic"
+    named = [f"{label} {control}" for label, control in controls.items() if control]
+    if named:
+        said["senders"] = ", ".join(named)
+    kernel = _version(str(about.get("kernel", "")))
+    ecn = about.get("ecn")
+    if ecn is None and any(_classic(control) for control in controls.values()):
+        assumed["ecn"] = "nothing says whether Classic flows ask for ECN: they do not"
+    end = float(np.nanmax(data["time"].to_numpy()))
+    flows = []
+    for label, control in controls.items():
+        sent = sent_by(data, label)
+        usual = float(np.median(np.diff(sent.times)))
+        sender = _sender(control, sent.rate(sent.start, sent.stop) / goodput, kernel)
+        stop = sent.stop if sent.stop < end - _SLACK * usual else None
+        more: dict[str, Any] = {"push_every": 0} if kernel and kernel < _PUSHED else {}
+        if ecn and _classic(control):
+            more["ecn"] = True
+        flows.append(
+            Flows(
+                sender,
+                1,
+                path,
+                name=label,
+                start=round(max(0.0, _first_seen(data, label) - zero), 3),
+                stop=None if stop is None else round(stop - zero, 3),
+                **more,
+            )
+        )
+    return flows
+
+
+def _first_seen(data: xr.Dataset, label: str) -> float:
+    """Return when a flow was first seen: by its window or round trip, or in its throughput."""
+    first = sent_by(data, label).start
+    for name in ("window", "tcp_rtt"):
+        if name in data and label in data["flows"]:
+            times = samples_of(data, name, label)[0]
+            first = min(first, float(times[0])) if times.size else first
+    return first
+
+
+def least_round_trip(data: xr.Dataset) -> tuple[float, str] | None:
+    """Return the least round trip (s) and whose it is: of probes, or else of TCP itself."""
+    for name in ("delay", "tcp_rtt"):
+        if name in data and np.isfinite(data[name].to_numpy()).any():
+            dim = str(data[name].dims[1])
+            least = data[name].min("time")
+            label = str(least[dim].to_numpy()[int(np.nanargmin(least.to_numpy()))])
+            return float(least.min()), f"{label}{'' if name == 'delay' else ' (TCP)'}"
+    return None
+
+
+def lost_directions(data: xr.Dataset, about: dict[str, Any]) -> list[str]:
+    """Return the flows of the direction that sends less."""
+    ways = about.get("directions") or {}
+    by_way: dict[str, list[str]] = {}
+    for label in flow_labels(data):
+        by_way.setdefault(str(ways.get(label, "up")), []).append(label)
+    if len(by_way) < 2:
+        return []
+
+    def bits(labels: list[str]) -> float:
+        return sum(float(sent_by(data, label).bits[-1]) for label in labels)
+
+    most = max(by_way.values(), key=bits)
+    return [label for labels in by_way.values() if labels is not most for label in labels]
+
+
+def _classic(control: str) -> bool:
+    return control not in {"prague", "dctcp", "scalable", "udp"}
+
+
+def _sender(control: str, rate: float, kernel: tuple[int, int] | None) -> Sender:
+    if control == "udp":
+        return Cbr(bitrate=rate)
+    if control == "prague":  # of the L4S team's trees, until 6.
+        return Prague(version="draft") if kernel and kernel < (6, 0) else Prague()
+    known = {"": Cubic, "cubic": Cubic, "reno": Reno, "newreno": Reno, "dctcp": Dctcp}
+    return known[control]() if control in known else Congestion(control)
+
+
+def _version(text: str) -> tuple[int, int] | None:
+    found = re.match(r"(\d+)\.(\d+)", text)
+    return (int(found[1]), int(found[2])) if found else None
