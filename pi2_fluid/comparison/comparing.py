@@ -1,16 +1,17 @@
-"""`compare`: one scenario in several engines, or several queues under one traffic."""
+"""`compare`: one scenario in engines, several queues under one traffic, or a measurement."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pi2_fluid.comparison.agreement.agreement import run_all, tabulate
 from pi2_fluid.comparison.measurement.running import is_dataset, run_beside
 from pi2_fluid.comparison.measurement.table import tabulate_beside
 from pi2_fluid.comparison.queues.running import run_queues
 from pi2_fluid.comparison.queues.table import tabulate_queues
+from pi2_fluid.measured.scenario import Described
 
 if TYPE_CHECKING:
     import xarray
@@ -22,27 +23,31 @@ __all__ = ["compare"]
 
 
 def compare(
-    scenario: Scenario | str | Path | Sequence[Scenario | str | Path],
-    *engines: Engine,
+    scenario: Scenario | Described | str | Path | Sequence[Scenario | str | Path],
+    *engines: Engine | xarray.Dataset,
     after: float | str | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> xarray.Dataset:
-    """Run a scenario in several engines, or several queues under one traffic: one table of them.
+    """Run a scenario in engines, queues under one traffic, or what was measured: one table.
 
     Parameters
     ----------
-    scenario : Scenario, str or Path, or a sequence of them
+    scenario : Scenario, Described, str or Path, or a sequence of them
         A scenario, the name of one that comes with the package, or a TOML file. Of several,
         queues are compared: they have the same traffic, and differ in their queues and buffers.
-    *engines : Engine
+        Of a measurement what `scenario_of` makes of it, or a scenario whose classes have the names
+        of its flows.
+    *engines : Engine or xarray.Dataset
         Of one scenario: all that run it, with which the first is compared. Default: `Fluid` and
         `Packets`. Where they leave it open, all have rows of the same length, a few in every round
         trip, and a fluid a tolerance of 1e-6. Of several scenarios: each runs in the first of
         these that can. Default: `Packets`, and `Linux` for what only the kernel has, ten seeds
-        each.
+        each. A measurement among them, as `pf.measured.read` returns it, is put beside what the
+        engines make of it. Default then: `Packets` of twelve seeds.
     after : float or str, optional
         Where the statistics begin (s). Default: when slow start is over, taken to be after 20 s,
-        or after a fifth of the run if that is less.
+        or after a fifth of the run if that is less. Beside a measurement both are counted from when
+        all of its flows send, and the statistics end when the first of them stops.
     progress : callable, optional
         Called as ``progress(done, total)``, in seconds simulated, by one engine after the other; of
         several queues, of all together.
@@ -50,9 +55,9 @@ def compare(
     Returns
     -------
     xarray.Dataset
-        Of engines; the notes describe that of queues. Dims ``engine`` and ``name``. An engine is
-        called by its name; of two with the same name those with options are called like
-        ``fluid(linear=True)``. The coordinate ``unit`` belongs to a name; ``options`` (the engine
+        Of engines; the notes describe that of queues, and of a measurement. Dims ``engine`` and
+        ``name``. An engine is called by its name; of two with the same name those with options are
+        called like ``fluid(linear=True)``. The coordinate ``unit`` belongs to a name; ``options`` (the engine
         as Python writes it), ``seeds`` and ``not_modelled`` to an engine. The names are those of
         `summarize`: ``delay_mean``, ``delay_sd``, ``delay_p05`` to ``delay_p99``,
         ``queue_delay_mean`` (of a dual queue ``queue_delay_mean.C`` and ``.L``, in packets the
@@ -103,6 +108,17 @@ def compare(
     slower band. Ctrl-C leaves the seeds that were finished; ``attrs["left_out"]`` names the queues
     that have none.
 
+    *A measurement.* Dims ``engine``, whose first is "measured", and ``name``. ``value``, ``low``
+    and ``high`` are the median over the seeds and their range; ``relative`` is
+    value / measured - 1. ``outside`` says whether what was measured lies outside of the range, by
+    more than its last digit and 1 % (of a trajectory, 10 %); ``why`` has likely causes. One more run of the same lies
+    outside of the range of n seeds in 2 of n + 1 cases. All numbers are what the measurement would
+    have had of a run: ``throughput.a`` and ``share.a`` of goodput, ``rate_ratio`` of the first of
+    two flows over the second, ``utilization``, ``delay_mean``, ``delay_p50``, ``delay_p95`` and
+    ``delay_p99`` of the round trips of a probe, at its instants and in its digits, ``tcp_rtt.a``,
+    ``window.a``, and ``mark_fraction`` and ``drop_fraction`` where counters were measured.
+    Variables that begin with ``curve`` and ``quantile`` are those that `plot_comparison` draws.
+
     *Oscillations* are read off the autocorrelation of the (Classic) queue's delay: its first
     maximum after it has been negative is one period away, and its height, what is left after one
     period, gives the damping ratio: 0 in a limit cycle. Where that is too low to be told
@@ -136,10 +152,13 @@ def compare(
     (True, True, ['packet', 'packet'])
     """
     measured = [one for one in engines if is_dataset(one)]
+    chosen = cast("list[Engine]", [one for one in engines if not is_dataset(one)])
     if measured:
-        rest = [one for one in engines if not is_dataset(one)]
-        return tabulate_beside(run_beside(scenario, rest, measured, after=after, progress=progress))
+        beside = run_beside(scenario, chosen, measured, after=after, progress=progress)
+        return tabulate_beside(beside)
+    if isinstance(scenario, Described):
+        scenario = scenario.scenario
     if isinstance(scenario, Sequence) and not isinstance(scenario, str):
-        queues = run_queues(scenario, *engines, after=after, progress=progress)
+        queues = run_queues(scenario, *chosen, after=after, progress=progress)
         return tabulate_queues(queues)
-    return tabulate(run_all(scenario, *engines, after=after, progress=progress))
+    return tabulate(run_all(scenario, *chosen, after=after, progress=progress))

@@ -19,6 +19,7 @@ import pi2_fluid as pf
 from pi2_fluid.deployment.remedies import Remedy
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.loop.margins import Margins
+from pi2_fluid.measured.dataset import Measurement
 from pi2_fluid.papers.figures import Figure
 
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
@@ -37,8 +38,8 @@ WEB = pf.Scenario(
     pf.Pi2(),
     pf.Transfers(pf.Reno(), 3, "20ms", size=pf.Exponential(20), idle="0.1s"),
 )
-#: Widgets live in one notebook.
-STAYS = {"measured", "explore"}
+#: Widgets live in one notebook, pictures in one process.
+STAYS = {"measured", "explore", "plot_comparison"}
 
 
 def laws() -> dict[str, list[Any]]:
@@ -63,6 +64,12 @@ def two_links() -> pf.Network:
 def two_queues() -> Any:
     other = replace(SCENARIO, aqm=pf.Pie())
     return pf.compare([SCENARIO, other], pf.Packets(seeds=2))
+
+
+def measured_flow() -> Any:
+    measurement = Measurement("mine")
+    measurement.add("throughput", "a", [1.0, 2.0, 3.0], [9e6, 9.2e6, 9.5e6])
+    return measurement.to_dataset()
 
 
 def both_full() -> pf.Network:
@@ -131,6 +138,7 @@ def everything() -> dict[str, list[Any]]:
         ],
         "OperatingPoint": [one.operating_point],
         "NetworkPoint": [pf.equilibrium(two_links())],
+        "scenario_of": [pf.scenario_of(measured_flow()).scenario],
         "equilibrium": [pf.equilibrium(FLOWS, pf.CoupledPi2(), "20Mbit/s")],
         "equilibrium_of": [pf.equilibrium_of(pf.Reno(), pf.Pi2(), [0.05, 0.1], p=0.01)],
         "Loop": [one, several, mixture, acks, one.linear, one.form, one.explain(), several.sweep()],

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from pi2_fluid.apps.cli import codes, completing, options
+from pi2_fluid.apps.cli.beside import compare_measurement, is_measurement
+from pi2_fluid.apps.cli.compared import Compared
 from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, check_path, write_netcdf, write_table
@@ -47,7 +49,8 @@ def compare(
             metavar="[FILE | NAME | -]...",
             autocompletion=completing.scenarios,
             help="A scenario: a TOML file, - for standard input, or the name of one that comes with"
-            " the package. Of several, which have the same traffic, queues are compared.",
+            " the package. Of several, which have the same traffic, queues are compared. Or a file"
+            " that Flent, iperf3 or another tool measured.",
         ),
     ] = None,
     aqm: Annotated[
@@ -107,9 +110,11 @@ def compare(
     output: options.Output = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare queues under one traffic, or engines on one scenario.
+    """Compare queues under one traffic, engines on one scenario, or a measurement with its model.
 
-    Several scenarios, or --aqm: which queue? One scenario alone: where do engines differ?
+    Several scenarios, or --aqm: which queue? One scenario alone: where do engines differ? A
+    measurement: is it what packets make of what it says? --rate, --path and --aqm then tell what
+    it leaves open.
 
     The numbers begin after slow start: at 20 s, or a fifth of the run if that is less.
     """
@@ -120,7 +125,9 @@ def compare(
     described = {"count": flows, "capacity": rate, "base_rtt": path}
     described |= {"sender": sender, "duration": duration}
     files = scenarios or []
-    if aqm or len(files) > 1:
+    if len(files) == 1 and is_measurement(files[0]):
+        asked = compare_measurement(files[0], aqm or [], described, engine or [], shared, after)
+    elif aqm or len(files) > 1:
         asked = _queues(files, aqm or [], described, engine or [], shared, after)
     elif files and not any(described.values()):
         asked = _engines(files[0], make_engines(engine or _USUAL, shared), after)
@@ -148,17 +155,7 @@ def compare(
         raise typer.Exit(codes.INTERRUPTED)
 
 
-class _Compared(NamedTuple):
-    """What was compared, and how it is told."""
-
-    table: xarray.Dataset
-    interrupted: bool
-    as_json: Callable[[], dict[str, Any]]
-    show: Callable[[], None]
-    draw: Callable[[Path], None]
-
-
-def _engines(file: str, engines: list[Engine], after: str | None) -> _Compared:
+def _engines(file: str, engines: list[Engine], after: str | None) -> Compared:
     """Run one scenario in several engines."""
     described, title = load_scenario(file)
     from pi2_fluid.comparison.agreement.agreement import run_all, tabulate
@@ -172,7 +169,7 @@ def _engines(file: str, engines: list[Engine], after: str | None) -> _Compared:
 
         draw_comparison(comparison, table, title, path)
 
-    return _Compared(
+    return Compared(
         table,
         comparison.interrupted,
         lambda: _as_json(comparison, table),
@@ -188,7 +185,7 @@ def _queues(
     engine: list[str],
     shared: dict[str, Any],
     after: str | None,
-) -> _Compared:
+) -> Compared:
     """Run one traffic through several queues."""
     from pi2_fluid.comparison.queues.running import USUAL_SEEDS, run_queues
     from pi2_fluid.comparison.queues.table import tabulate_queues
@@ -209,7 +206,7 @@ def _queues(
 
         draw_queues(comparison, table, traffic.title, path)
 
-    return _Compared(
+    return Compared(
         table.drop_dims("seed"),  # a row for each queue and number is enough for a file
         comparison.interrupted,
         lambda: {"scenario": traffic.title, **queues_as_json(comparison, table)},
@@ -364,6 +361,8 @@ COMMANDS: tuple[Command, ...] = (
             "pi2-fluid compare pi2_fig11a_pi2",
             "pi2-fluid compare mine.toml --seeds 20 --plot mine.png",
             "pi2-fluid compare mine.toml --engine fluid --engine fluid:linear --engine packet",
+            "pi2-fluid compare run.flent.gz --plot run.png",
+            "pi2-fluid compare iperf3.json --rate 20Mbit/s --path 40ms --aqm fq_codel",
             "pi2-fluid compare thesis_fig4_2_pie --engine packet --engine ns3:seeds=3",
             "pi2-fluid scenarios pi2_fig11b_pie | pi2-fluid compare - --json",
         ),
@@ -380,6 +379,15 @@ COMMANDS: tuple[Command, ...] = (
             " mean of the seeds), low and high (its interval of 95 %); difference (from the first"
             " queue, seed by seed), difference_low and difference_high; each numbers by name in SI"
             " units",
+            "measurement": "of a measurement: its file",
+            "format": "of a measurement: who wrote it",
+            "said": "of a measurement: by part of the scenario what it says, a sentence each",
+            "assumed": "of a measurement: by part of the scenario what is assumed, a sentence each",
+            "until": "of a measurement: s, where the numbers end",
+            "measured": "of a measurement: its numbers by name in SI units; engines then have"
+            " relative, too: value / measured - 1",
+            "outside": "of a measurement: a list of {engine, name, measured, low, high, relative,"
+            " why}: what lies outside of the range of the seeds",
             "left_out": "of queues: a list of those that Ctrl-C came before",
             "output": "the file written, or null",
             "plot": "the picture, or null",
