@@ -53,7 +53,6 @@ FLOORS: list[set[str]] = [
         "comparison.verification",
         "comparison.queues",
         "comparison.measurement",
-        "comparison.diagnosis",
     },
     {"comparison"},
     {"design"},

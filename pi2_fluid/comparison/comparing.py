@@ -57,14 +57,14 @@ def compare(
     xarray.Dataset
         Of engines; the notes describe that of queues, and of a measurement. Dims ``engine`` and
         ``name``. An engine is called by its name; of two with the same name those with options are
-        called like ``fluid(linear=True)``. The coordinate ``unit`` belongs to a name; ``options`` (the engine
-        as Python writes it), ``seeds`` and ``not_modelled`` to an engine. The names are those of
-        `summarize`: ``delay_mean``, ``delay_sd``, ``delay_p05`` to ``delay_p99``,
-        ``queue_delay_mean`` (of a dual queue ``queue_delay_mean.C`` and ``.L``, in packets the
-        mean over time of what they spend in it), ``utilization``, ``drop_fraction``,
-        ``mark_fraction``; of the PI family ``controller``, its mean; ``frequency`` (rad/s) and
-        ``damping`` (ratio) of the dominant oscillation; and per class ``throughput.reno``,
-        ``window.reno`` and so on (a window only if the class obeys signals).
+        called like ``fluid(linear=True)``. The coordinate ``unit`` belongs to a name; ``options``
+        (the engine as Python writes it), ``seeds`` and ``not_modelled`` to an engine. The names are
+        those of `summarize`: ``delay_mean``, ``delay_sd``, ``delay_p05`` to ``delay_p99``,
+        ``queue_delay_mean`` (of a dual queue ``queue_delay_mean.C`` and ``.L``, in packets the mean
+        over time of what they spend in it), ``utilization``, ``drop_fraction``, ``mark_fraction``;
+        of the PI family ``controller``, its mean; ``frequency`` (rad/s) and ``damping`` (ratio) of
+        the dominant oscillation; and per class ``throughput.reno``, ``window.reno`` and so on (a
+        window only if the class obeys signals).
 
         Of several links, what is of a queue says of which: ``delay_mean.a``, ``controller.a``,
         ``queue_delay_mean.a.C``; the coordinate ``link`` is empty of a class. More than ten have no
@@ -109,9 +109,9 @@ def compare(
     that have none.
 
     *A measurement.* Dims ``engine``, whose first is "measured", and ``name``. ``value``, ``low``
-    and ``high`` are the median over the seeds and their range; ``relative`` is
-    value / measured - 1. ``outside`` says whether what was measured lies outside of the range, by
-    more than its last digit and 1 % (of a trajectory, 10 %); ``why`` has likely causes. One more run of the same lies
+    and ``high`` are the median over the seeds and their range; ``relative`` is value / measured -
+    1. ``outside`` says whether what was measured lies outside of the range, by more than its last
+    digit and 1 % (of a trajectory, 10 %); ``why`` has likely causes. One more run of the same lies
     outside of the range of n seeds in 2 of n + 1 cases. All numbers are what the measurement would
     have had of a run: ``throughput.a`` and ``share.a`` of goodput, ``rate_ratio`` of the first of
     two flows over the second, ``utilization``, ``delay_mean``, ``delay_p50``, ``delay_p95`` and

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.laws.senders.cbr import Cbr
-from pi2_fluid.laws.senders.congestion import Congestion
-from pi2_fluid.laws.senders.cubic import Cubic
-from pi2_fluid.laws.senders.dctcp import Dctcp
-from pi2_fluid.laws.senders.prague import Prague
-from pi2_fluid.laws.senders.reno import Reno
+from pi2_fluid.laws.registry import sender_class
 from pi2_fluid.measured.dataset import samples_of
 from pi2_fluid.measured.evenly import flow_labels, sent_by
 from pi2_fluid.network.flows import Flows
@@ -25,6 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["flows_of", "least_round_trip", "lost_directions"]
 
 _SLACK: Final = 3.0  # samples before the end, from which on a flow is taken to go on
+#: Kinds of senders by what Linux calls them; others have no equations here.
+_KINDS: Final = {
+    "": "cubic",
+    "cubic": "cubic",
+    "reno": "reno",
+    "newreno": "reno",
+    "dctcp": "dctcp",
+}
 _PUSHED: Final = (6, 6)  # the first kernel whose receivers answer PSH at once
 
 
@@ -136,11 +140,16 @@ def _classic(control: str) -> bool:
 
 def _sender(control: str, rate: float, kernel: tuple[int, int] | None) -> Sender:
     if control == "udp":
-        return Cbr(bitrate=rate)
+        return _made("cbr", bitrate=rate)
     if control == "prague":  # of the L4S team's trees, until 6.
-        return Prague(version="draft") if kernel and kernel < (6, 0) else Prague()
-    known = {"": Cubic, "cubic": Cubic, "reno": Reno, "newreno": Reno, "dctcp": Dctcp}
-    return known[control]() if control in known else Congestion(control)
+        return _made(control, version="draft") if kernel and kernel < (6, 0) else _made(control)
+    kind = _KINDS.get(control)
+    return _made(kind) if kind else _made("congestion", control=control)
+
+
+def _made(kind: str, **numbers: object) -> Sender:
+    build: Callable[..., Sender] = sender_class(kind)
+    return build(**numbers)
 
 
 def _version(text: str) -> tuple[int, int] | None:

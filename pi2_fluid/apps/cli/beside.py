@@ -17,6 +17,7 @@ from pi2_fluid.errors import QuantityError, show_value
 
 if TYPE_CHECKING:
     import xarray
+    from rich.table import Table
 
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.measured.scenario import Described
@@ -200,7 +201,7 @@ def _print_text(file: str, scenario: Described, table: xarray.Dataset, warnings:
             typer.echo(f"\n{', '.join(names)}:\n  {sentence}.")
 
 
-def _grid(table: xarray.Dataset) -> Any:
+def _grid(table: xarray.Dataset) -> Table:
     first, *labels = (str(label) for label in table["engine"].to_numpy())
     sides: list[Any] = [
         "left",

@@ -110,7 +110,7 @@ def compare(
     output: options.Output = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare queues under one traffic, engines on one scenario, or a measurement with its model.
+    """Compare queues, engines, or a measurement with its model.
 
     Several scenarios, or --aqm: which queue? One scenario alone: where do engines differ? A
     measurement: is it what packets make of what it says? --rate, --path and --aqm then tell what

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pi2_fluid.comparison.agreement.causes import UNKNOWN
 from pi2_fluid.comparison.agreement.senders import RunFacts, name_run_causes
-from pi2_fluid.laws.senders.prague import Prague
 
 if TYPE_CHECKING:
     from pi2_fluid.measured.scenario import Described
@@ -71,8 +70,11 @@ def _between_engines(facts: Facts, apart: Apart) -> str:
 def _detector(facts: Facts, apart: Apart) -> str:
     del apart
     scenario = facts.described.scenario
-    prague = any(isinstance(flow.sender, Prague) for flow in scenario.flows)
-    if not prague or scenario.aqm.bands > 1 or scenario.aqm.queues_flows:
+    if (
+        not any(flow.is_l4s for flow in scenario.flows)
+        or scenario.aqm.bands > 1
+        or scenario.aqm.queues_flows
+    ):
         return ""
     return (
         "Prague of the L4S team's kernels answers as a Classic flow where it finds a Classic queue"
@@ -83,7 +85,7 @@ def _detector(facts: Facts, apart: Apart) -> str:
 def _beside_classic(facts: Facts, apart: Apart) -> str:
     del apart
     scenario = facts.described.scenario
-    kinds = {isinstance(flow.sender, Prague) for flow in scenario.flows}
+    kinds = {flow.is_l4s for flow in scenario.flows}
     if scenario.aqm.bands < 2 or kinds != {True, False}:
         return ""
     return (

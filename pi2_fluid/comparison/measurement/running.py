@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pi2_fluid.comparison.agreement.agreement import Run
 from pi2_fluid.comparison.agreement.numbers import round_step
@@ -103,9 +103,11 @@ def _labels(engines: Sequence[Engine]) -> list[str]:
     ]
 
 
-def _seeds(engine: Any) -> int:
-    seeds = getattr(engine, "seeds", 1)
-    return len(seeds) if hasattr(seeds, "__len__") else int(seeds)
+def _seeds(engine: Engine) -> int:
+    seeds: object = getattr(engine, "seeds", 1)
+    if isinstance(seeds, Sequence):
+        return len(seeds)
+    return seeds if isinstance(seeds, int) else 1
 
 
 def _counted(scenario: object) -> str:
@@ -114,7 +116,7 @@ def _counted(scenario: object) -> str:
     return "one scenario"
 
 
-def _as_given(scenario: Any, data: xarray.Dataset) -> Described:
+def _as_given(scenario: object, data: xarray.Dataset) -> Described:
     """Return a scenario that somebody wrote, with what of the measurement does not depend on it."""
     found = find_scenario(scenario)
     zero = min((0.0, *(sent_by(data, label).start for label in flow_labels(data))))
