@@ -190,6 +190,7 @@ RUNS: Final[dict[Line, dict[str, str]]] = {
         "iperf3_reverse.txt": f"iperf3 -c {FAR} -t 3 -R",
         "iperf3_both.txt": f"iperf3 -c {FAR} -t 3 --bidir",
         "iperf3_udp.txt": f"iperf3 -c {FAR} -t 3 -u -b 2M",
+        "iperf3_verbose.txt": f"iperf3 -c {FAR} -t 3 -V -C reno",
         "iperf3_times.txt": f"iperf3 -c {FAR} -t 3 -f k -i 0.5 --timestamps='%s '",
     },
     FAR_AWAY: {

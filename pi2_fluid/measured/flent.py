@@ -17,6 +17,8 @@ from pi2_fluid.measured.dataset import VARIABLES, Measurement, Quantity, rises
 from pi2_fluid.measured.fields import entries, number, part, text_of
 from pi2_fluid.measured.flent_about import (
     CAPACITY,
+    COUNTERS,
+    GROWING,
     about_of,
     kept_of,
     moment,
@@ -40,8 +42,8 @@ _OF_TCP: Final = {
 }
 #: How runners are called whose series is made of others.
 _DERIVED: Final = ("avg", "sum", "totals", "average")
-#: Counters that a version before 4 kept as they were, and version 4 as what was added.
-_GROWING: Final = ("dropped", "ecn_mark")
+#: Fewer round trips of netperf a second are none: it waits for a lost packet to its end.
+_WAITS: Final = 0.1
 
 
 def recognises(source: Source) -> bool:
@@ -201,7 +203,8 @@ def _add_probe(read: Measurement, name: str, rows: list[dict[str, Any]], version
         time, value = number(row.get("t")), number(row.get("val"))
         delay = _MS * _milliseconds(name, row, value, version)
         place = int(number(row["seq"])) if numbered else count
-        if math.isfinite(time) and (row.get("lost") or (numbered and not math.isfinite(delay))):
+        counted = numbered or "dur" in row
+        if math.isfinite(time) and (row.get("lost") or (counted and not math.isfinite(delay))):
             probes.miss(place, time)
         elif math.isfinite(time) and math.isfinite(delay):
             probes.answer(place, time, delay)
@@ -226,7 +229,7 @@ def _milliseconds(name: str, row: dict[str, Any], value: float, version: int) ->
     if version < 4 and name.startswith("HTTP latency"):
         return 1e3 * value
     if version < 4 and "UDP" in name and "dur" in row:
-        return 1e3 / value if value > 0.0 else math.nan
+        return 1e3 / value if value >= _WAITS else math.nan
     return value
 
 
@@ -251,9 +254,10 @@ def _add_counters(
     band = name.removeprefix("qdisc_stats_") or name
     # tc's "delay" of a queue is none of a probe, and has another unit in each kind.
     keys = {key for row in rows for key, value in row.items() if math.isfinite(number(value))}
-    keys -= {"t", *VARIABLES} - {"queue_delay"}
+    keys -= {"t", "backlog_requeues", *VARIABLES} - {"queue_delay"}
     for key in sorted(keys):
         times, values = _column(rows, key)
-        if version >= 4 and key in _GROWING:
+        if version >= 4 and key in GROWING:
             values = np.cumsum(values).tolist()
-        read.add(key, band, times, values, quantity=units.get(key))
+        counter = COUNTERS.get(key, key)
+        read.add(counter, band, times, values, quantity=units.get(counter))

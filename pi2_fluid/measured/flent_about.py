@@ -14,10 +14,32 @@ from pi2_fluid.measured.dataset import Measurement, Quantity
 from pi2_fluid.measured.fields import number, part, text_of
 from pi2_fluid.units import parse_quantity
 
-__all__ = ["CAPACITY", "OURS", "about_of", "kept_of", "moment", "sender_of", "units_of"]
+__all__ = [
+    "CAPACITY",
+    "COUNTERS",
+    "GROWING",
+    "OURS",
+    "about_of",
+    "kept_of",
+    "moment",
+    "sender_of",
+    "units_of",
+]
 
 #: Where `pi2_fluid.measured.write_flent` keeps what Flent has no place for.
 OURS: Final = "PI2_FLUID"
+#: What Flent calls a counter that tc calls otherwise.
+COUNTERS: Final = {
+    "sent_bytes": "bytes",
+    "sent_pkts": "packets",
+    "dropped": "drops",
+    "backlog_bytes": "backlog",
+    "backlog_pkts": "qlen",
+    "dropped_pie": "dropped",
+    "overlimit_pie": "overlimit",
+}
+#: Counters that version 4 keeps as what was added since the sample before.
+GROWING: Final = ("dropped", "ecn_mark")
 #: How series are called that are the capacity of a link.
 CAPACITY: Final = "capacity_"
 

@@ -15,7 +15,7 @@ import numpy as np
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.measured.dataset import VARIABLES
 from pi2_fluid.measured.fields import part
-from pi2_fluid.measured.flent_about import CAPACITY, OURS
+from pi2_fluid.measured.flent_about import CAPACITY, COUNTERS, GROWING, OURS
 from pi2_fluid.saving import save_bytes
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ _FIELDS: Final = {
     "link": {"capacity": ("val", 1e6)},
 }
 _UNITS: Final = {"flows": "Mbits/s", "probe": "ms", "band": "misc", "link": "Mbits/s"}
-#: Counters that version 4 keeps as what was added.
-_GROWING: Final = ("dropped", "ecn_mark")
+_CALLED: Final = {ours: theirs for theirs, ours in COUNTERS.items()}
 
 
 def write_flent(dataset: xr.Dataset, path: str | Path) -> None:
@@ -120,9 +119,10 @@ def _series(
             one = dataset.sel({dim: label})
             columns = {}
             for name in names:
-                field, unit = _FIELDS.get(dim, {}).get(name, (name, 1.0))
+                called = _CALLED.get(name, name) if dim == "band" else name
+                field, unit = _FIELDS.get(dim, {}).get(name, (called, 1.0))
                 values = one[name].to_numpy() / unit
-                columns[field] = _added(values) if name in _GROWING else values
+                columns[field] = _added(values) if field in GROWING else values
             lost = one["lost"].to_numpy() if dim == "probe" and "lost" in one else None
             yield _name(dim, label, about), dim, _rows(times, columns, lost)
 

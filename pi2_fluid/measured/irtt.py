@@ -54,8 +54,9 @@ def measurement(source: Source) -> Measurement:
     tool = text_of(part(source.json, "version").get("irtt"))
     read = Measurement("irtt", tool=f"irtt {tool}".strip(), clock=clock)
     lost = np.array([row.get("lost") not in ("false", False) for row in rows])
+    delays = [part(row, "delay") for row in rows]
     for name, variable in _DELAYS.items():
-        values = _NS * np.array([number(part(row, "delay").get(name)) for row in rows])
+        values = _NS * np.array([number(delay.get(name)) for delay in delays])
         if np.isfinite(values).any() or name == "rtt":
             values[lost] = math.nan
             known = np.isfinite(values) | lost

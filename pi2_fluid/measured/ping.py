@@ -52,22 +52,19 @@ def measurement(source: Source) -> Measurement:
     runs: dict[str, list[Probes]] = {}
     target, current, begins = "", Probes(), True
     for line in source.lines():
-        if header := _HEADER.match(line):
+        if reply := _REPLY.match(line):
+            target = target or reply["address"] or reply["from"].rstrip(":")
+            delay = reply["ms"].replace(",", ".")
+            current.answer(int(reply["seq"]), number(reply["unix"]), 1e-3 * float(delay))
+            current.coarse |= len(delay) > 2 and delay.isdecimal()
+        elif header := _HEADER.match(line):
             target, current, begins = header["address"] or header["name"], Probes(), True
+        elif missed := _MISSED.match(line):
+            current.miss(int(missed["seq"]), number(missed["unix"]))
         elif summary := _SUMMARY.match(line):
             current.sent = int(summary["sent"])
             if summary["ms"] and current.sent > 1:
                 current.interval = 1e-3 * float(summary["ms"]) / (current.sent - 1)
-        elif reply := _REPLY.match(line):
-            target = target or reply["address"] or reply["from"].rstrip(":")
-            current.answer(
-                int(reply["seq"]),
-                number(reply["unix"]),
-                1e-3 * float(reply["ms"].replace(",", ".")),
-            )
-            current.coarse |= len(reply["ms"]) > 2 and reply["ms"].isdecimal()
-        elif missed := _MISSED.match(line):
-            current.miss(int(missed["seq"]), number(missed["unix"]))
         if begins and current.times:
             runs.setdefault(target or "ping", []).append(current)
             begins = False

@@ -37,7 +37,12 @@ FORMATS: Final = (
 
 
 def read(path_or_text: str | Path, format: str | None = None) -> xr.Dataset:
-    """Read a measurement.
+    """Read a measurement, as samples at their own times.
+
+    A flow is called as its file calls it, with the sender where the file says it: "TCP upload::1
+    (prague)", "stream 5 (cubic)". Series that a tool made from others, as sums, are left out. What
+    is odd about the numbers stands in the attribute ``warnings``, a sentence a line; what the file
+    says of the experiment in ``about``, as JSON.
 
     Parameters
     ----------

@@ -49,6 +49,22 @@ def test_udp_pings_of_old_flent_are_round_trips_a_second() -> None:
     assert values(old, "delay", "Ping (ms) UDP BE1") == pytest.approx([1.0 / 20.04])
 
 
+def test_netperf_waits_for_a_lost_packet_to_its_end() -> None:
+    rows = [{"t": 10.0, "val": 20.0, "dur": 0.2}, {"t": 152.0, "val": 0.01, "dur": 142.0}]
+    data = pf.measured.read(flent({"Ping (ms) UDP BE1": rows}, version=3))
+    assert data.delay.values.ravel()[0] == 0.05
+    assert data.lost.values.ravel().tolist() == [False, True]
+
+
+def test_counters_of_flent_have_the_names_that_tc_gives_them() -> None:
+    rows = [{"t": 1.0, "sent_pkts": 10, "dropped": 2}, {"t": 2.0, "sent_pkts": 30, "dropped": 3}]
+    old = pf.measured.read(flent({"qdisc_stats_mid": rows, "Ping (ms) ICMP": rows}, version=3))
+    new = pf.measured.read(flent({"qdisc_stats_mid": rows, "Ping (ms) ICMP": rows}, version=4))
+    assert values(old, "packets", "mid") == values(new, "packets", "mid") == [10.0, 30.0]
+    assert values(old, "drops", "mid") == [2.0, 3.0]
+    assert values(new, "drops", "mid") == [2.0, 5.0]  # version 4 has what was added
+
+
 def test_voip_says_kbps_and_has_one_way_delays_in_ms() -> None:
     text = flent({"VoIP": [{"t": 1.0, "val": 24.8}, {"t": 2.0, "val": 25.8}]})
     data = pf.measured.read(text.replace('"UNITS": "ms"', '"UNITS": "Kbps"'))
@@ -236,6 +252,15 @@ def test_units_of_iperf3_change_line_by_line() -> None:
     assert values(data, "throughput", "stream 5") == [649e3, 12.8e6, 8.0 * 1024.0**2]
     assert values(data, "window_bytes", "stream 5") == [105.0 * 1024.0]
     assert "three digits" in data.attrs["warnings"]
+
+
+def test_iperf3_says_more_with_v() -> None:
+    data = pf.measured.read(FILES / "iperf3_verbose.txt")
+    about = json.loads(data.attrs["about"])
+    assert about["senders"] == {"stream 5 (reno)": "reno"}
+    assert about["segment"] == 1448.0
+    assert data.attrs["clock"] == "unix"
+    assert values(data, "window", "stream 5 (reno)")[0] == pytest.approx(66.5 * 1024.0 / 1448.0)
 
 
 def test_events_of_a_stream_are_the_file_that_they_make() -> None:

@@ -44,7 +44,8 @@ def test_what_is_written_is_read_back(path: Path, tmp_path: Path) -> None:
 
 def test_counters_and_capacities_are_kept(tmp_path: Path) -> None:
     read = Measurement("tc_log", clock="relative")
-    read.add("dropped", "wan pie", [0.0, 1.0, 2.0], [5.0, 5.0, 9.0])
+    read.add("drops", "wan pie", [0.0, 1.0, 2.0], [5.0, 5.0, 9.0])
+    read.add("dropped", "wan pie", [0.0, 1.0, 2.0], [1.0, 1.0, 3.0])  # as PIE counts it
     read.add("queue_delay", "wan pie", [0.0, 0.0, 2.0], [0.01, 0.02, 0.03])
     read.add("capacity", "link", [0.0, 1.5], [1e6, 0.0])
     read.add("delay_up", "one way", [0.0, 0.5], [0.0, 0.001])
