@@ -32,7 +32,7 @@ def recognises(source: Source) -> bool:
 
 
 def measurement(source: Source) -> Measurement:
-    """Return the counters of each queue, class, band and tin.
+    """Return the counters of each queue, class, band and tin; classes of single flows are left out.
 
     Variables have tc's names (``packets``, ``bytes``, ``drops``, ``backlog``, ``qlen``,
     ``ecn_mark``, ``prob``); a delay of a queue is ``queue_delay`` (s). A band is called
@@ -49,6 +49,8 @@ def measurement(source: Source) -> Measurement:
     for output in follow(source.lines(), follower):
         device = output.device
         for shown in output.shown:
+            if shown.is_flow:
+                continue
             name = f"{device} {shown.name}" if device else shown.name
             try:
                 counts = shown.counts()

@@ -115,6 +115,13 @@ def test_devices_may_be_mixed() -> None:
     assert samples_of(data, "packets", "lan0 fq_codel 0: parent :2")[1].tolist() == [0, 2, 4]
 
 
+def test_classes_of_flows_are_no_bands() -> None:
+    """A fair queue shows one for each flow that waits: a day of them would be thousands."""
+    flows = "".join(f"class fq_codel 10:{n} parent 10:\n backlog 9b 1p requeues 0\n" for n in "12")
+    data = pf.measured.read(f"{stamp('date', 0)}\n{at(WAN, 1, 'text')}{flows}")
+    assert data.band.values.tolist() == ["wan0 htb 1:", "wan0 pie 10:"]
+
+
 # --- what is odd ----------------------------------------------------------------------------
 
 

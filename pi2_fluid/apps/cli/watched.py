@@ -125,7 +125,7 @@ def lines_of_end(total: Total) -> list[str]:
     where = last.device or "a device without a name"
     said = [f"{where}: {last.number} output{'s' * (last.number > 1)}{span}."]
     for row in last.rows:
-        if row.depth == 0 and not row.is_class:
+        if row.depth == 0 and not row.is_class and last.number > 1:
             said.append(_over_all(row, total.starts.get(row.key)))
     said.append(f"Bottleneck: {bottleneck_said(last.bottleneck)}.")
     for change in last.changes[-_KEPT:]:

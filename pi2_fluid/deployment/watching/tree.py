@@ -13,8 +13,6 @@ from pi2_fluid.tc.observing.rates import SHAPERS, as_rate, place_of
 
 __all__ = ["ordered", "rate_of", "shaped_by"]
 
-#: Queues whose classes are made by hand; others' classes are flows or slots, and come and go.
-_WITH_CLASSES: Final = frozenset({"htb", "hfsc", "drr", "qfq", "ets", "prio", "cbq"})
 _DEEPEST: Final = 64  # a circle of parents ends there
 
 
@@ -29,7 +27,7 @@ def ordered(shown: Sequence[Shown]) -> list[tuple[int, Shown]]:
     >>> [(depth, one.name) for depth, one in ordered([root, leaf, shaped])]
     [(0, 'htb 1:'), (1, 'class htb 1:10'), (2, 'pie 110:')]
     """
-    kept = [one for one in shown if not one.is_class or one.kind in _WITH_CLASSES]
+    kept = [one for one in shown if not one.is_flow]
     found: list[tuple[int, Shown]] = []
     above = {id(one): above_of(one, kept) for one in kept}
     left = list(kept)

@@ -39,6 +39,8 @@ _GOES_ON: Final = {
 _DECODER: Final = json.JSONDecoder()
 #: Characters that one value of JSON has at most, as a whole file may be one.
 _MOST: Final = 1 << 26
+#: Queues whose classes are made by hand; others' classes are flows or slots, and come and go.
+_WITH_CLASSES: Final = frozenset({"htb", "hfsc", "drr", "qfq", "ets", "prio", "cbq"})
 _STAMPED: Final = 64  # characters before a value that can hold a time
 
 
@@ -72,6 +74,11 @@ class Shown:
         """What there is one of on a device."""
         alone = self.parent == "root" and not self.is_class
         return self.is_class, self.parent, "" if alone else self.handle
+
+    @property
+    def is_flow(self) -> bool:
+        """Whether it is a class that a queue made of a flow or a slot: such come and go."""
+        return self.is_class and self.kind not in _WITH_CLASSES
 
     @property
     def name(self) -> str:
