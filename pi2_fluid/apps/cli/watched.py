@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.deployment.watching import Instant, Row
+from pi2_fluid.deployment.watching.changes import last_of
 from pi2_fluid.deployment.watching.wording import (
     time_said,
     waiting_said,
@@ -54,8 +55,7 @@ def block_of(instant: Instant, warnings: Sequence[str] = ()) -> Group:
         grid,
         Text(f"bottleneck: {bottleneck_said(instant.bottleneck)}"),
     ]
-    if instant.changes:
-        last = instant.changes[-1]
+    if (last := last_of(instant.changes)) is not None:
         parts.append(Text(f"last change: {time_said(last.time, last.output)}, {last.what}"))
     parts += [Text(f"note: {sentence}") for sentence in (*warnings, *instant.warnings)]
     return Group(*parts)
@@ -129,7 +129,7 @@ def lines_of_end(total: Total) -> list[str]:
             said.append(_over_all(row, total.starts.get(row.key)))
     said.append(f"Bottleneck: {bottleneck_said(last.bottleneck)}.")
     for change in last.changes[-_KEPT:]:
-        said.append(f"Change: {time_said(change.time, change.output)}, {change.what}.")
+        said.append(f"Change: {time_said(change.time, change.output)}, {change.what.rstrip(':')}.")
     for name, sentences in last.says.items():
         said.append(f"{name.rstrip(':')}: {sentences[0]}")
     return [line for line in said if line]

@@ -55,7 +55,9 @@ EXPLAINED: Final = {
 
 def to_dict(instant: Instant, warnings: Sequence[str] = ()) -> dict[str, Any]:
     """Return what JSON has of an instant, see `EXPLAINED`."""
-    change = instant.changes[-1] if instant.changes else None
+    from pi2_fluid.deployment.watching.changes import last_of
+
+    change = last_of(instant.changes)
     return {
         "device": instant.device,
         "time": instant.time,

@@ -11,7 +11,7 @@ from pi2_fluid.deployment.watching.tree import ordered, rate_of
 from pi2_fluid.deployment.watching.wording import rate_said
 from pi2_fluid.tc.observing.following import Shown
 
-__all__ = ["Change", "Steps", "Trees"]
+__all__ = ["Change", "Steps", "Trees", "last_of"]
 
 #: What tc prints among options and counts in fact.
 _COUNTED: Final = frozenset({"direct_packets_stat", "direct_packets", "refcnt", "memory_used"})
@@ -30,6 +30,20 @@ class Change(NamedTuple):
     time: float | None
     output: int
     what: str
+
+
+def last_of(changes: Sequence[Change]) -> Change | None:
+    """Return the last change, with those of the same output; None of none.
+
+    Examples
+    --------
+    >>> last_of([Change(1.0, 1, "a"), Change(2.0, 2, "b"), Change(2.0, 2, "c")])
+    Change(time=2.0, output=2, what='b; c')
+    """
+    if not changes:
+        return None
+    last = changes[-1]
+    return last._replace(what="; ".join(one.what for one in changes if one.output == last.output))
 
 
 class Trees:

@@ -24,6 +24,7 @@ Counts: TypeAlias = dict[str, dict[str, float]]
 
 _NO_COUNTER: Final = frozenset({"refcnt", "prio", "level", "rate", "ceil", "quantum"})
 _BITS: Final = 8.0
+_LARGEST: Final = 2**64
 #: Of cake, in JSON: a size or number that all tins call otherwise than other queues do.
 _OF_TIN: Final = {"sent_bytes": "bytes", "sent_packets": "packets", "backlog_bytes": "backlog"}
 _RATES: Final = frozenset({"threshold_rate", "capacity_estimate"})
@@ -56,8 +57,8 @@ _TINS: Final = {
     3: ("Bulk", "Best Effort", "Voice"),
     4: ("Bulk", "Best Effort", "Video", "Voice"),
 }
-_PAIR: Final = re.compile(r"(?<![\w.])([a-z_]\w*):? (-?\d+(?:\.\d+)?)([a-zA-Z]*)(?![\w./:-])")
-_VALUE: Final = re.compile(r"(-?\d+(?:\.\d+)?)([a-zA-Z]*)")
+_PAIR: Final = re.compile(r"(?<![\w.])([a-z_]\w*):? (-?\d{1,19}(?:\.\d+)?)([a-zA-Z]*)(?![\w./:-])")
+_VALUE: Final = re.compile(r"(-?\d{1,19}(?:\.\d+)?)([a-zA-Z]*)")
 _SCALES: Final = {
     "": 1.0,
     "p": 1.0,
@@ -134,7 +135,7 @@ def counts_of_entry(entry: Mapping[str, Any]) -> Counts:
 def _numbers(entry: Mapping[str, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     for key, value in entry.items():
-        if type(value) not in {int, float} or key in _NO_COUNTER:
+        if type(value) not in {int, float} or key in _NO_COUNTER or not abs(value) <= _LARGEST:
             continue
         name = key.replace("-", "_")
         name = _OF_TIN.get(name, name)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pastes import Output, as_object, outputs, quoted, text_of, trees_of
 
+from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.tc.observing import observe
 from pi2_fluid.tc.observing.counting import counts_of_entry, counts_of_lines
 from pi2_fluid.tc.observing.following import Follower, follow
@@ -183,3 +184,33 @@ def test_one_tin_and_eight_are_named_by_number() -> None:
         heading = [word for n in range(count) for word in ("Tin", str(n))]
         read = counts_of_lines("cake", [heading, ["pkts", *map(str, range(count))]])
         assert [band for band in read if band] == [f"tin {n}" for n in range(count)]
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=150)
+@given(outputs(), st.data())
+def test_damaged_logs_are_read_or_refused_in_a_sentence(
+    found: list[Output], data: st.DataObject
+) -> None:
+    text = text_of(found)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(text)))
+        to = at + data.draw(st.integers(0, 30))
+        put = data.draw(st.sampled_from(["", "[", "{", "]", '"', "9" * 400, "-", "\n", "NaN", "é"]))
+        text = text[:at] + put + text[to:]
+    for one in follow(text.splitlines(keepends=True)):
+        for shown in one.shown:
+            try:
+                counts = shown.counts()
+            except (QuantityError, DomainError):
+                continue
+            numbers = [value for band in counts.values() for value in band.values()]
+            assert all(abs(value) <= 2**64 for value in numbers)
+
+
+@pytest.mark.parametrize("value", [10**400, float("nan"), float("inf"), "5", None, [5], True])
+def test_what_is_no_number_of_tc_is_left_out(value: object) -> None:
+    assert counts_of_entry({"kind": "pfifo", "packets": value, "drops": 3}) == {"": {"drops": 3}}
+    assert counts_of_lines("htb", [["lended:", str(value) * 9, "borrowed:", "3"]])[""][
+        "borrowed"
+    ] == (3)
