@@ -1,6 +1,7 @@
 """CoDel's rules of thumb as verdicts on codel, fq_codel and cake, and the line that keeps them.
 
-Interval: about the longest round-trip time, so that senders can answer before the next drop.
+Interval: about the longest round-trip time, so that senders can answer before the next drop; 100 ms
+does excellently from 10 to 300 ms.
 Target: 5 to 10 % of the interval, but no less than one packet takes at the rate, as there never is
 less delay than that. Where that is more, cake and SQM's scripts lengthen the interval by as much.
 
@@ -28,7 +29,9 @@ FRAME: Final = 1514.0
 _LOW: Final = 0.05
 _HIGH: Final = 0.10
 _SLACK: Final = 1.02  # of what tc rounds
-_LATE: Final = 3.0  # times the round-trip time, above which an interval is slow to answer
+#: An interval of 100 ms does excellently from 10 to 300 ms: these times the interval are too much.
+_LATE: Final = 10.0
+_EARLY: Final = 3.0
 _STEP: Final = 1e-4  # s, to which a target is rounded up
 
 
@@ -112,12 +115,12 @@ def _interval(word: str, interval: float, rtt: float | None) -> Rule:
     if rtt is None:
         return Rule(name, None, f"{has} is for paths up to that: give rtt (of your longest).")
     longest = in_ms(rtt)
-    if interval * _SLACK < rtt:
-        text = f"{has} is shorter than the longest round trip, {longest}: it drops again before"
+    if _EARLY * interval * _SLACK < rtt:
+        text = f"{has} is less than a third of the longest round trip, {longest}: it drops before"
         return Rule(
             name, False, f"{text} senders can answer, which costs them throughput (RFC 8289, 4.3)."
         )
-    if interval > _LATE * rtt:
+    if interval >= _LATE * rtt:
         text = f"{has} is {interval / rtt:.2g} times the longest round trip, {longest}: a queue"
         return Rule(name, False, f"{text} that stands is answered late (RFC 8289, 4.3).")
     return Rule(name, True, f"{has} suits the longest round trip, {longest}.")

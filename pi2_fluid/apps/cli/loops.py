@@ -12,6 +12,7 @@ import typer
 from pi2_fluid.apps.cli import completing
 from pi2_fluid.apps.cli.declaring import JUDGE, Command
 from pi2_fluid.apps.cli.margin_tables import BothClocks, find_margins, print_margins
+from pi2_fluid.apps.cli.margins_over_time import margins_along_trace
 from pi2_fluid.apps.cli.network_margins import margins_of_network
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json
@@ -203,6 +204,15 @@ def margins(
             "Model",
         ),
     ] = "0",
+    along: Annotated[
+        str | None,
+        option(
+            "FILE",
+            "Instead of --rate: a capacity over time, as CSV of times and rates or a trace of"
+            " mahimahi. Margins at each of its rates.",
+            "Flows and link",
+        ),
+    ] = None,
     require: Require = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -221,6 +231,13 @@ def margins(
     bunched = float(validate_number(bunch, "number", "bunch", high=1.0, closed=True))
     model: dict[str, Any] = {"update": update, "clock": clock, "bunch": bunched}
     with in_words_of_shell(_OPTIONS):
+        if along is not None:
+            told = {"flows": flows, "path": path, "rate": rate, "rtt": rtt, "p": p}
+            told |= {"p_prime": p_prime, "scenario": scenario, "bunch": bunch if bunched else None}
+            told["rtt_terms"] = None if rtt_terms == "frozen" else rtt_terms
+            who, queue = _read_sender(sender), _build_queue(aqm, given)
+            worst = margins_along_trace(along, who, queue, told, model, required, as_json=as_json)
+            raise typer.Exit(code_of(worst.verdict, worst.gain_margin_db, required))
         if scenario is not None:
             _require_none(context, scenario, (*LINK, *LOAD, "sender", "aqm", *given))
             found = margins_of_network(scenario, model, rtt_terms, required, as_json=as_json)
@@ -334,6 +351,7 @@ COMMANDS: tuple[Command, ...] = (
             "pi2-fluid margins --flows 4 --rate 20Mbit/s --path 30ms --aqm docsis_pie",
             "pi2-fluid margins --flows 4 --rate 20Mbit/s --path 80ms --require 6dB",
             "pi2-fluid margins network.toml",
+            "pi2-fluid margins --flows 4 --path 40ms --along lte.csv",
             "pi2-fluid margins --rtt 100ms --p-prime 0.1 --update continuous --clock rate",
             "pi2-fluid margins --aqm pie --update-interval 32ms --rtt 100ms --p 0.01 --json",
         ),
@@ -356,6 +374,10 @@ COMMANDS: tuple[Command, ...] = (
             "margins.remark": "on the gain, mostly nothing",
             "ack_margins": "the same by acknowledgements; null if there is no such loop",
             "why_no_acks": "why there is none, or null",
+            "along": "of --along, by rate and by acks: min_gain_margin_db and"
+            " median_gain_margin_db (dB), min_phase_margin_deg, where the first is (at, in s, and"
+            " capacity, in bit/s), part_below (of the time at rest, below least_db) and"
+            " part_at_rest",
             "required": "null without --require: gain_margin_db, least_db, and whether it is kept",
             "bottlenecks": "of a scenario or network: nodes that are full",
             "uniform": "of a scenario or network: whether margins are of all queues together",
