@@ -122,10 +122,19 @@ def test_a_qdisc_is_told_what_the_law_says(law, kind, options) -> None:
     assert queue.options.hex() == options.replace(" ", "")
 
 
-@pytest.mark.parametrize(("ecn", "harddrop"), [(False, False), (True, False), (True, True)])
-def test_red_is_told_whether_to_mark_and_to_drop_above_max(ecn, harddrop) -> None:
-    law = dataclasses.replace(RED, ecn=ecn, harddrop=harddrop)
-    flags = bytes([ecn + 2 * harddrop, 0, 0, 0, 15, 0, 0, 0])
+@pytest.mark.parametrize(
+    ("words", "flags"),
+    [
+        ({}, 0),
+        ({"ecn": True}, 1),
+        ({"ecn": True, "harddrop": True}, 3),
+        ({"ecn": True, "nodrop": True}, 9),
+        ({"ecn": True, "harddrop": True, "nodrop": True}, 11),
+    ],
+)
+def test_red_is_told_what_to_mark_and_what_to_drop(words: dict[str, bool], flags: int) -> None:
+    law = dataclasses.replace(RED, **words)
+    flags = bytes([flags, 0, 0, 0, 15, 0, 0, 0])
     assert qdisc_of(law, LINK).options[-8:] == flags
 
 

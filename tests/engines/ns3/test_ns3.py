@@ -53,6 +53,17 @@ def installed(monkeypatch):
             'spacing = "none" is not in ns-3',
         ),
         (
+            {"aqm": pf.Red(min=5, max=15, ecn=True, nodrop=True)},
+            pf.UnsupportedError,
+            "nodrop = True is not in ns-3",
+        ),
+        (
+            {"aqm": pf.Red(min=5, max=15, ecn=True, mark_min=2, mark_max=4)},
+            pf.UnsupportedError,
+            "mark_min = 2.0 is not in ns-3",
+        ),
+        ({"link": pf.Link("10Mbit/s", ring=9)}, pf.UnsupportedError, "holds packets below"),
+        (
             {"flows": pf.Flows(pf.CReno(), 5, "60ms")},
             pf.UnsupportedError,
             "CReno has no congestion",

@@ -246,17 +246,33 @@ static PI2_APART void leave_ring(pi2_run *run, pi2_hop *hop, int64_t now)
     pi2_ring_sent(&hop->ring, hop->in_service.bytes, now);
 }
 
-/* Whatever may go now goes, or is taken into service. */
-static void serve(pi2_run *run, pi2_hop *hop, int64_t now)
+/* Of links that are no plain wires: they are asked for what they are behind those, which most are. */
+static PI2_APART void serve_otherwise(pi2_run *run, pi2_hop *hop, int64_t now)
 {
-    if (hop->kind == PI2_LINK_WIRE)
-        serve_wire(run, hop, now);
-    else if (hop->kind == PI2_LINK_HTB)
+    if (hop->kind == PI2_LINK_HTB)
         serve_htb(run, hop, now);
     else if (hop->kind == PI2_LINK_RING)
         serve_ring(run, hop, now);
     else
         serve_together(run, hop, now);
+}
+
+static PI2_APART void act_otherwise(pi2_run *run, pi2_hop *hop, int64_t now)
+{
+    if (hop->kind == PI2_LINK_TOGETHER)
+        leave_together(run, hop, now);
+    else if (hop->kind == PI2_LINK_RING)
+        leave_ring(run, hop, now);
+    serve_otherwise(run, hop, now);
+}
+
+/* Whatever may go now goes, or is taken into service. */
+static inline void serve(pi2_run *run, pi2_hop *hop, int64_t now)
+{
+    if (hop->kind == PI2_LINK_WIRE)
+        serve_wire(run, hop, now);
+    else
+        serve_otherwise(run, hop, now);
 }
 
 void pi2_link_enter(pi2_run *run, pi2_hop *hop, pi2_packet *packet, int64_t now)
@@ -293,13 +309,12 @@ void pi2_link_arrive(pi2_run *run, pi2_packet *packet, int64_t now)
 
 void pi2_link_act(pi2_run *run, pi2_hop *hop, int64_t now)
 {
-    if (hop->kind == PI2_LINK_WIRE)
-        leave(run, hop, &hop->in_service, now);
-    else if (hop->kind == PI2_LINK_TOGETHER)
-        leave_together(run, hop, now);
-    else if (hop->kind == PI2_LINK_RING)
-        leave_ring(run, hop, now);
-    serve(run, hop, now);
+    if (hop->kind != PI2_LINK_WIRE) {
+        act_otherwise(run, hop, now);
+        return;
+    }
+    leave(run, hop, &hop->in_service, now);
+    serve_wire(run, hop, now);
 }
 
 void pi2_link_capacity(pi2_run *run, pi2_hop *hop, double capacity, int64_t now)
