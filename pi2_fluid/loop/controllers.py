@@ -26,7 +26,11 @@ __all__ = [
     "QueueAtRest",
     "drift_slopes",
     "encode_slopes",
+    "flow_slopes",
     "linearize_aqm",
+    "native_slope",
+    "picked_slopes",
+    "signal_slopes",
     "update_slopes",
 ]
 
@@ -175,6 +179,28 @@ def drift_slopes(
     return _state_slopes(aqm, "drift", _drift, state, queue_delay, packets, arriving)
 
 
+def flow_slopes(
+    aqm: Aqm,
+    state: tuple[Number, ...],
+    queue_delay: Number | tuple[Number, ...],
+    packets: Number,
+    arriving: Number | None = None,
+) -> StateSlopes:
+    """Differentiate a queue's motion in continuous time at rest, as `update_slopes`."""
+    return _state_slopes(aqm, "flow", _flow, state, queue_delay, packets, arriving)
+
+
+def signal_slopes(
+    aqm: Aqm, state: tuple[Number, ...], queue_delay: Number, packets: Number, arriving: Number
+) -> tuple[tuple[Number, ...], ...]:
+    """Differentiate what packets hear: [j] is (classic, scalable) over the j-th state, or arrivals.
+
+    The last is what they hear at once of the arrival rate.
+    """
+    given, over = (*state, arriving, packets, queue_delay), range(len(state) + 1)
+    return differentiate(aqm, "signals", given, over, _signals)
+
+
 def _state_slopes(
     aqm: Aqm,
     name: str,
@@ -188,10 +214,10 @@ def _state_slopes(
     arrivals = packets if arriving is None else arriving
     rest = (*state, *pair, arrivals)
     slopes = differentiate(aqm, name, (*rest, packets), range(len(rest)), function)
-    return slopes, _picked(aqm, state)
+    return slopes, picked_slopes(aqm, state)
 
 
-def _picked(aqm: Aqm, state: tuple[Number, ...]) -> tuple[Number, ...]:
+def picked_slopes(aqm: Aqm, state: tuple[Number, ...]) -> tuple[Number, ...]:
     """Differentiate the controller's variable over the states."""
     return tuple(slope for (slope,) in differentiate(aqm, "controller", state))
 
@@ -234,12 +260,13 @@ def _linearize_native(
     assert isinstance(point.queue_delay, tuple), "of two queues"
     classic, l4s = as_arrays(point.queue_delay, shape)
     zero = np.zeros(shape)
-    slope = numeric(_native_slope(aqm, zero, classic, l4s), shape, what)
+    slope = numeric(native_slope(aqm, zero, classic, l4s), shape, what)
     slopes = {"classic": zero, "scalable": np.ones(shape)}
     return slopes, LinearController((slope,), (np.ones(shape),), None)
 
 
-def _native_slope(aqm: Aqm, u: Number, classic: Number, l4s: Number) -> Number:
+def native_slope(aqm: Aqm, u: Number, classic: Number, l4s: Number) -> Number:
+    """Differentiate what L4S packets see over the delay of their own queue."""
     ((slope,),) = differentiate(aqm, "signals", (l4s, u, classic), [0], _by_l4s_delay)
     return slope
 
@@ -286,7 +313,7 @@ def _flowing(
 ) -> _Ratio:
     """Numerator and denominator in powers of s, in continuous time."""
     waits = aqm.acts_on == "both"
-    slopes, _ = _state_slopes(aqm, "flow", _flow, *rest)
+    slopes, _ = flow_slopes(aqm, *rest)
     F, by_delay, by_rate = _moves(slopes, len(rest.state), f"{type(aqm).__name__}.flow", shape)
     _require_one_kind(np.any(F, axis=-1) | (by_delay != 0.0) | (by_rate != 0.0))
     if not waits:
@@ -338,11 +365,10 @@ def _heard(
     state, delay, packets, arriving = rest
     name = type(aqm).__name__
     if type(aqm).signals is Aqm.signals:
-        picked = _picked(aqm, state)
+        picked = picked_slopes(aqm, state)
         slopes = _encoder(aqm, evaluate(aqm, "controller", *state)[0], shape)
         return slopes, _row(picked, f"{name}.controller", shape), np.zeros(shape)
-    given, over = (*state, arriving, packets, delay), range(len(state) + 1)
-    found = differentiate(aqm, "signals", given, over, _signals)
+    found = signal_slopes(aqm, state, delay, packets, arriving)
     classic, scalable = (_row(kind, f"{name}.signals", shape) for kind in zip(*found, strict=True))
     largest = np.argmax(np.abs(scalable), axis=-1)[..., None]
     top, bottom = (np.take_along_axis(x, largest, -1)[..., 0] for x in (classic, scalable))
