@@ -134,6 +134,12 @@ def test_the_queue_that_waits_is_the_bottleneck_with_evidence_and_its_shaper() -
     assert last.evidence.endswith("the rate is that of class htb 1:10, 1 Mbit/s")
 
 
+def test_a_class_stands_for_a_queue_that_is_not_shown() -> None:
+    full = shaped("1:10", 1_000_000) | {"stats": {"bytes": 5, "backlog": 50_000, "qlen": 40}}
+    outputs = [[queue("htb", bytes=n, backlog=50_000, qlen=40), full] for n in range(6)]
+    assert seen(*outputs)[-1].bottleneck.queue == "class htb 1:10"
+
+
 def test_few_outputs_say_nothing() -> None:
     early = seen(*steady(4, qlen=40, backlog=50_000))[-1].bottleneck
     assert early.verdict == "cannot be told"

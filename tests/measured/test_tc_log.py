@@ -58,6 +58,54 @@ def test_header_of_watch() -> None:
     assert data.band.values.tolist() == ["wan0 htb 1:", "wan0 pie 10:"]
 
 
+@pytest.mark.parametrize(
+    "form", ["{0}.5", "{0}500", "[2025-11-27T19:00:0{1}.500+00:00]", "19:00:0{1}.5"]
+)
+def test_times_before_each_line(form: str) -> None:
+    lines = (
+        f"{form.format(1_764_270_000 + n, n)} {line}\n"
+        for n in range(3)
+        for line in at(WAN, n, "text").splitlines()
+    )
+    data = pf.measured.read("".join(lines))
+    assert data.time.values == pytest.approx([0, 1, 2], abs=1e-6)
+    assert data.packets.sel(band="wan0 pie 10:").values.tolist() == [0, 1, 2]
+    assert warned(data) == []
+
+
+@pytest.mark.parametrize("shell", ["+ tc -s qdisc show dev {}", "root@fw:~# tc -s qd sh dev {}"])
+def test_the_command_before_says_the_device(shell: str) -> None:
+    lan = [Printed("lan0", "pie", "1:", "root", 0)]
+    text = "".join(
+        f"{stamp('date', n)}\n{shell.format(each[0].dev)}\n{at(each, n, 'text', named=False)}"
+        for n in range(3)
+        for each in (WAN, lan)
+    )
+    data = pf.measured.read(text)
+    names = [str(band).replace(" of fw", "") for band in data.band.values]
+    assert names == ["wan0 htb 1:", "wan0 pie 10:", "lan0 pie 1:"]
+    assert data.packets.values[-1].tolist() == [2, 2, 2]
+
+
+def test_of_a_queue_that_tc_does_not_know_the_common_counters_are_read() -> None:
+    text = "qdisc dualpi2 8047: dev mid.l parent 1:1 [Unknown qdisc, optlen=104]\n"
+    text += " Sent 55 bytes 8 pkt (dropped 2, overlimits 0 requeues 0)\n backlog 0b 0p requeues 0\n"
+    data = pf.measured.read(f"{stamp('date', 0)}\n{text}")
+    assert data.band.values.tolist() == ["mid.l dualpi2 8047:"]
+    assert (data.packets.item(), data.drops.item()) == (8, 2)
+
+
+@pytest.mark.parametrize("key", ["time", "timestamp", "ts"])
+def test_json_lines_with_a_time_beside(key: str) -> None:
+    lines = (
+        json.dumps({key: 1_764_270_000.5 + n, "qdiscs": json.loads(at(WAN, n, "json"))})
+        for n in range(3)
+    )
+    data = pf.measured.read("\n".join(lines) + "\n")
+    assert data.attrs["start"] == 1_764_270_000.5
+    assert data.time.values.tolist() == [0, 1, 2]
+
+
 def test_delays_are_in_seconds_and_classes_of_dualpi2_are_bands() -> None:
     entry = {
         "kind": "dualpi2",

@@ -197,17 +197,22 @@ class Watcher:
             if past and past[-1].kind != block.kind:
                 past.clear()
             past.append(block)
-            said = observed_of(Series(blocks=[past[0], block] if len(past) > 1 else [block]))
+            held = shaped_by(one, shown)
+            series = Series(blocks=[past[0], block] if len(past) > 1 else [block])
+            said = observed_of(series, None if held is None else held[1])
             if said:
                 found[one.name] = said
         return found
 
 
 def _leaves(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows that nothing stands below: bands instead of their queue; no classes."""
+    """Return the rows that nothing stands below: bands instead of their queue.
+
+    A class whose queue is not shown, as its default is not, stands for it.
+    """
     found = []
     for at, row in enumerate(rows):
         below = at + 1 < len(rows) and rows[at + 1].depth > row.depth
-        if not row.is_class and not below:
+        if not below:
             found.append(row)
     return found
