@@ -209,7 +209,7 @@ def _add_probe(read: Measurement, name: str, rows: list[dict[str, Any]], version
         elif math.isfinite(time) and math.isfinite(delay):
             probes.answer(place, time, delay)
     if probes.times:
-        times, values = probes.samples(lambda numbers: numbers * math.nan)
+        times, values = probes.samples()
         read.add("delay", name, times, values)
     for key, variable in (("owd_up", "delay_up"), ("owd_down", "delay_down")):
         when, ways = _column(rows, key)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pi2_fluid.measured.dataset import Measurement
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, IntArray
 
 __all__ = ["Probes", "add_probes"]
 
@@ -36,7 +40,7 @@ class Probes:
     >>> probes = Probes()
     >>> probes.answer(1, 10.0, 0.02)
     >>> probes.answer(3, 10.4, 0.03)
-    >>> times, delays = probes.samples(lambda count: count * 1.0)
+    >>> times, delays = probes.samples()
     >>> times.tolist(), delays.tolist()
     ([10.0, 10.2, 10.4], [0.02, nan, 0.03])
     """
@@ -64,40 +68,48 @@ class Probes:
         self._last = number
         return number
 
-    def samples(self, untimed: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def timed(self) -> bool:
+        """Whether a time was printed."""
+        return any(map(math.isfinite, self.times.values()))
+
+    @property
+    def step(self) -> float:
+        """Seconds from one probe to the next; 1 s, the tools' own choice, where nothing says it."""
+        return self.interval if math.isfinite(self.interval) else 1.0
+
+    def samples(self, begin: float | None = None) -> tuple[FloatArray, FloatArray]:
         """Return times (s) and delays (s, NaN of lost ones), of every number there must have been.
 
         Parameters
         ----------
-        untimed : callable
-            The times of numbers, where fewer than two have one.
+        begin : float, optional
+            The time of the first probe (s), of a run whose times were not printed. Default: as
+            printed, and in between where a lost probe had no line.
         """
-        seen = sorted(self.times)
-        last = max(seen[-1], seen[0] + self.sent - 1)
-        if last - seen[0] > _MOST_LOST + len(seen):
-            last = seen[-1]
-        numbers = (
-            np.arange(seen[0], last + 1)
-            if last - seen[0] <= _MOST_LOST + len(seen)
-            else np.array(seen)
-        )
-        delays = np.array([self.delays.get(int(number), math.nan) for number in numbers])
-        timed = np.array([number for number in seen if math.isfinite(self.times[number])])
-        known = np.array([self.times[int(number)] for number in timed])
-        if timed.size == 0:
-            return untimed(numbers), delays
+        numbers = self._numbers()
+        delays = np.array([self.delays.get(number, math.nan) for number in numbers.tolist()])
+        if begin is not None:
+            return begin + self.step * (numbers - numbers[0]), delays
+        timed = [number for number in sorted(self.times) if math.isfinite(self.times[number])]
+        known = np.array([self.times[number] for number in timed])
         times = np.interp(numbers, timed, known)
-        step = _step(timed, known, self.interval)
-        times[numbers < timed[0]] = known[0] + (numbers[numbers < timed[0]] - timed[0]) * step
-        times[numbers > timed[-1]] = known[-1] + (numbers[numbers > timed[-1]] - timed[-1]) * step
+        step = self.step
+        if len(timed) > 1:
+            step = float(known[-1] - known[0]) / (timed[-1] - timed[0])
+        before, behind = numbers < timed[0], numbers > timed[-1]
+        times[before] = known[0] + step * (numbers[before] - timed[0])
+        times[behind] = known[-1] + step * (numbers[behind] - timed[-1])
         return times, delays
 
-
-def _step(numbers: np.ndarray, times: np.ndarray, interval: float) -> float:
-    """Return the seconds between probes."""
-    if numbers.size > 1:
-        return float(times[-1] - times[0]) / float(numbers[-1] - numbers[0])
-    return interval if math.isfinite(interval) else 1.0
+    def _numbers(self) -> IntArray:
+        """Return the numbers from the first to the last that was sent."""
+        seen = sorted(self.times)
+        most = _MOST_LOST + len(seen)
+        for last in (max(seen[-1], seen[0] + self.sent - 1), seen[-1]):
+            if last - seen[0] < most:
+                return np.arange(seen[0], last + 1)
+        return np.array(seen)  # damaged: so many are not lost in a row
 
 
 def add_probes(
@@ -113,30 +125,28 @@ def add_probes(
     prefix : str
         Before each target in the label.
     """
-    timed = [any(map(math.isfinite, run.times.values())) for each in runs.values() for run in each]
-    read.clock = "unix" if all(timed) else "relative"
-    if not all(timed):
-        known = [run.interval for each in runs.values() for run in each]
+    every = [run for each in runs.values() for run in each]
+    timed = all(run.timed for run in every)
+    read.clock = "unix" if timed else "relative"
+    if not timed:
+        said = all(math.isfinite(run.interval) for run in every)
         read.warn(
             f"{read.tool} printed no times (option -D does): they are made of the sequence"
             " numbers, "
             + (
                 "and of the time that its summary says."
-                if all(map(math.isfinite, known))
+                if said
                 else "one second from one to the next."
             )
         )
     for target, each in runs.items():
-        rows, begin = [], 0.0
+        rows: list[tuple[FloatArray, FloatArray]] = []
         for run in each:
-            step = run.interval if math.isfinite(run.interval) else 1.0
-            rows.append(
-                run.samples(lambda count, at=begin, by=step: at + (count - count[0]) * by)  # type: ignore[misc]
-            )
-            begin = float(rows[-1][0][-1]) + step
+            behind = float(rows[-1][0][-1]) + run.step if rows else 0.0
+            rows.append(run.samples(None if timed else behind))
         times, delays = (np.concatenate(columns) for columns in zip(*rows, strict=True))
         read.add("delay", prefix + target, times, delays)
-    if any(run.coarse for each in runs.values() for run in each):
+    if any(run.coarse for run in every):
         read.warn(
             f"{read.tool} printed whole milliseconds from {1e3 * _COARSE:g} ms on: there, delays"
             " are known to 1 ms."

@@ -290,6 +290,25 @@ def test_ping_without_times_has_its_numbers() -> None:
     assert "one second from one to the next" in data.attrs["warnings"]
 
 
+def test_runs_of_ping_in_one_text_follow_each_other() -> None:
+    run = (
+        "PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data.\n"
+        "64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.5 ms\n"
+        "64 bytes from 10.0.0.1: icmp_seq=2 ttl=64 time=21.5 ms\n"
+        "3 packets transmitted, 2 received, 33% packet loss, time 400ms\n"
+    )
+    data = pf.measured.read(run + run)
+    assert data.time.values == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert data.lost.values.ravel().tolist() == [False, False, True] * 2
+    assert "and of the time that its summary says" in data.attrs["warnings"]
+
+
+def test_a_number_of_packets_that_cannot_be_is_not_believed() -> None:
+    line = "[{}] 64 bytes from 10.0.0.1: icmp_seq={} ttl=64 time=20.5 ms\n"
+    text = line.format(1.0, 1) + "999999999 packets transmitted, 1 received, 99% packet loss\n"
+    assert pf.measured.read(text).sizes["time"] == 1
+
+
 def test_numbers_of_ping_begin_anew_after_65535() -> None:
     line = "[{}] 64 bytes from 10.0.0.1: icmp_seq={} ttl=64 time=20.5 ms\n"
     data = pf.measured.read(line.format(1.0, 65534) + line.format(1.2, 65535) + line.format(1.6, 1))
