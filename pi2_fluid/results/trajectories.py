@@ -16,6 +16,7 @@ from pi2_fluid.results.dataset import (
     class_coords,
     label_coords,
     make_dataset,
+    most_bands,
     quantile_name,
     shared_variables,
 )
@@ -37,7 +38,8 @@ _SAME: Final = 1e-12  # s: an instant is reached this much before it
 class Samples(Protocol):
     """What an engine has sampled, in packets and seconds: n samples, m classes, b bands or links.
 
-    The last two are of networks of several links.
+    The last two are of networks of several links. Where one of these has a dual queue, bands come
+    behind links.
     """
 
     @property
@@ -88,7 +90,8 @@ def trajectory_dataset(
     }
     if trace.link_p is not None and trace.link_leaving is not None:
         values |= {"link_p": trace.link_p, "link_throughput": bits * trace.link_leaving}
-        values |= {name: values[name][..., None] for name in ("queue_delay", "queue")}  # one band
+        if most_bands(scenario) == 1:
+            values |= {name: values[name][..., None] for name in ("queue_delay", "queue")}
     bands = [int(flow.sender.signal == "scalable") for flow in scenario.flows]
     queues = [node.aqm for node in scenario.network.nodes]
     thins = any(queue.thins for queue in queues)

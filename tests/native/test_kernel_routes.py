@@ -36,7 +36,7 @@ def node(capacity: float, aqm: str = "pi2", buffer: float = 1e9, **fields: Any) 
         "aqm": aqm,
         "parameters": GAINS | fields,
         "update_interval": fields.get("update_interval", GAINS["update_interval"]),
-        "queue": 0.0,
+        "queues": [0.0],
         "state": [0.0, 0.0],
         "pushes": [],
     }
@@ -403,7 +403,7 @@ def test_what_rests_goes_on_resting():
     p = [0.1240482614945964, 0.20201822088917581]
     nodes, classes, _ = of_truth(TRUTH["two_links"])
     for k, queue in enumerate((25.0, 20.0)):
-        nodes[k] |= {"queue": queue, "state": [p[k], 0.02]}
+        nodes[k] |= {"queues": [queue], "state": [p[k], 0.02]}
     for item, rtt, rate in zip(classes, rtts, rates, strict=True):
         item["state"] = [rtt * rate]
     got = solve(nodes, classes, TIMES, began=True, tolerance=1e-8)
@@ -426,7 +426,6 @@ def test_routes_that_lead_nowhere(what: dict[str, Any], message: str):
         solve([node(1.0), node(1.0)], [flows(1.0, 0.1, [0, 1], [0.0, 0.0]) | what], [0.0, 1.0])
 
 
-def test_nodes_are_of_one_band():
-    dual = node(1.0) | {"aqm": "dualpi2", "parameters": {}}
-    with pytest.raises(ValueError, match="node 0: dualpi2 has two bands"):
-        solve([dual], [flows(1.0, 0.1, [0], [0.0])], [0.0, 1.0])
+def test_each_band_has_a_queue():
+    with pytest.raises(ValueError, match="node 0 queues takes 1 numbers, not 2"):
+        solve([node(1.0) | {"queues": [0.0, 0.0]}], [flows(1.0, 0.1, [0], [0.0])], [0.0, 1.0])

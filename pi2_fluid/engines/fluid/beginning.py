@@ -30,7 +30,7 @@ class Beginning(NamedTuple):
     """The state before time 0."""
 
     queues: tuple[float, ...]
-    """Packets, one per band, or link of several."""
+    """Packets of each band, of several links one after the other."""
     controller: tuple[float, ...]
     """State of the queue's law, or of those of several links one after the other."""
     senders: tuple[tuple[float, ...], ...]
@@ -117,7 +117,10 @@ def begin_links(scenario: Scenario, initial: object) -> Beginning:
     resting, state = isinstance(initial, NetworkPoint), list[float]()
     for node, u in zip(nodes, controllers, strict=True):
         state += _controller(node.aqm, u, _packets(node), resting=resting)
-    return Beginning(tuple(queues), tuple(state), tuple(_tuple(each) for each in states))
+    waiting = list[float]()
+    for node, queue in zip(nodes, queues, strict=True):  # of two bands in the Classic one
+        waiting += [queue, *[0.0] * (node.aqm.bands - 1)]
+    return Beginning(tuple(waiting), tuple(state), tuple(_tuple(each) for each in states))
 
 
 def _by_name(

@@ -303,7 +303,8 @@ class Fluid(Engine):
         return _Task(cohorts, plant, self._compiles(reason), times, accuracy)
 
     def _prepare_routes(self, scenario: Scenario, times: FloatArray, accuracy: Accuracy) -> _Task:
-        require_one_band(scenario)
+        if self.linear:
+            require_one_band(scenario)
         links = len(scenario.network.nodes)
         beginning = None
         if self.initial is not None:

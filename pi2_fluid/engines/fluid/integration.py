@@ -462,7 +462,7 @@ class Run:
                 self.mode = self.plant.by_numbers(self.mode)
             self.y, self.mode = apply_event(self.plant, event, self.t, self.y, self.mode)
             self._mark_event(event)
-            if self.plant.bands == 2 and event.kind in {"empty", "fill"}:
+            if self.plant.dual and event.kind in {"empty", "fill"}:
                 self._seek()  # the other band's share has jumped, and with it all delays
         happened = self._happen(event)
         if happened or (event is not None and event.kind != "side"):

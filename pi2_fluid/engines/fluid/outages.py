@@ -97,6 +97,7 @@ def report_outages(trace: Trace, scenario: Scenario) -> Trace:
     usual /= 8.0 * float(scenario.packet_size)
     place = np.maximum.accumulate(np.where(out, -1, np.arange(len(out))[:, np.newaxis]), axis=0)
     before = np.where(place < 0, usual, np.take_along_axis(capacity, np.maximum(place, 0), axis=0))
-    delay = trace.queue_delay * np.where(out, capacity / before, 1.0)
+    part = np.where(out, capacity / before, 1.0)
+    delay = trace.queue_delay * (part[..., np.newaxis] if trace.queue_delay.ndim == 3 else part)
     shown = np.where(out, 0.0, capacity).reshape(trace.capacity.shape)
     return trace._replace(queue_delay=delay, capacity=shown)

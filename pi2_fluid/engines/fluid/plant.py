@@ -29,7 +29,7 @@ from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Basin, Heard, Mode,
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["SLOWEST", "Plant", "is_bounded"]
+__all__ = ["SLOWEST", "Plant", "is_bounded", "slopes_in_buffer"]
 
 #: Of an instant: delays of the bands, round-trip times and rates of the classes, growth of the
 #: bands, and what they serve.
@@ -54,6 +54,10 @@ class Plant:
         self._take_classes(scenario, beginning)
         self.aqm: Aqm = scenario.aqm
         self.bands = self.aqm.bands
+        #: Whether some queue is dual.
+        self.dual = self.bands == 2
+        #: Of each law: the first of its queues.
+        self.first_queue: tuple[int, ...] = (0,)
         self.basins: tuple[Basin, ...] = (Basin(slice(0, self.bands), float(scenario.link.buffer)),)
         #: Which band a class sends into: the L4S one takes the scalable senders.
         self.band = tuple(int(self.bands == 2 and s.signal == "scalable") for s in self.senders)
@@ -313,14 +317,7 @@ class Plant:
 
     def queue_slopes(self, net: tuple[float, ...], mode: Mode) -> list[float]:
         """Return dq/dt of each queue within the bounds that hold."""
-        slopes = [0.0 if b == EMPTY else n for n, b in zip(net, mode.bound, strict=True)]
-        if FULL in mode.bound:
-            # Room that one band frees is taken by the other; the rest is lost.
-            growing = sum(v for v in slopes if v > 0.0)
-            freed = -sum(v for v in slopes if v < 0.0)
-            if growing > freed:
-                slopes = [v * freed / growing if v > 0.0 else v for v in slopes]
-        return slopes
+        return slopes_in_buffer(net, mode.bound)
 
     def derivative(
         self, y: Sequence[float], mode: Mode, view: View, past: Sequence[Any]
@@ -397,7 +394,7 @@ class Plant:
         """Return what the k-th of `compared` is called with now, None if it is not."""
         if k < len(self.laws):
             queue, where = self.compared[k], self.laws[k][1]
-            growth = self.queue_slopes(view.net, mode)[k] / mode.capacity[k]
+            growth = self.queue_slopes(view.net, mode)[self.first_queue[k]] / mode.capacity[k]
             return (
                 queue.values(y[where], view.seen[k], growth)
                 if isinstance(queue, QueueCompared)
@@ -530,6 +527,18 @@ class Plant:
             math.copysign(1.0, v) if c != a and c == s else 0.0
             for s, v, a, c in zip(state, slope, ahead, clipped, strict=True)
         )
+
+
+def slopes_in_buffer(net: Sequence[float], bound: Sequence[int]) -> list[float]:
+    """Return dq/dt of the queues of one buffer, given how they would grow were there room."""
+    slopes = [0.0 if b == EMPTY else n for n, b in zip(net, bound, strict=True)]
+    if FULL in bound:
+        # Room that one band frees is taken by the other; the rest is lost.
+        growing = sum(v for v in slopes if v > 0.0)
+        freed = -sum(v for v in slopes if v < 0.0)
+        if growing > freed:
+            slopes = [v * freed / growing if v > 0.0 else v for v in slopes]
+    return slopes
 
 
 def is_bounded(aqm: Aqm) -> bool:

@@ -156,18 +156,10 @@ def _ring(network: Network, *, only_at_once: bool) -> str:
 
 
 def require_one_band(scenario: Scenario) -> None:
-    """Raise UnsupportedError if a link has a dual queue."""
-    nodes = scenario.network.nodes
-    for node in nodes:
-        if node.aqm.bands == 1:
-            continue
-        kind = type(node.aqm).__name__
-        if len(nodes) > 1:
+    """Raise UnsupportedError if a link has a dual queue, which the linear form does not know."""
+    for node in scenario.network.nodes:
+        if node.aqm.bands > 1:
             raise UnsupportedError(
-                f"node {node.name!r} has two queues ({kind}), and trajectories over several links"
-                " are of single queues: use CoupledPi2, or a scenario of this node alone."
+                f"node {node.name!r} has two queues ({type(node.aqm).__name__}), which linear=True"
+                " does not describe: use linear=False, or CoupledPi2."
             )
-        raise UnsupportedError(
-            f"{kind} has two queues, and trajectories of senders that let signals act on their"
-            " rate at once are of single ones: use CoupledPi2, or other senders."
-        )

@@ -19,8 +19,9 @@ __all__ = ["Trace", "trace_rows", "window_of"]
 class Trace(NamedTuple):
     """Samples of a trajectory, in packets and seconds. n samples, m classes, b bands.
 
-    Of a network of several links these take the place of bands, and `controller` and `capacity`
-    have the shape (n, links), too.
+    Of a network of several links these take the place of bands, or stand before them if a queue is
+    dual, with 0 for the L4S queue of one that is not; `controller` and `capacity` have the shape
+    (n, links).
     """
 
     time: FloatArray

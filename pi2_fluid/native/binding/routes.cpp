@@ -27,14 +27,12 @@ namespace {
 pi2_routes_node node_of(nb::handle item, const std::string &what, bool continuous, Numbers &pushes, Kept &borrowed)
 {
     const Entries e(item, what,
-                    {"capacity", "buffer", "aqm", "update_interval", "queue", "state", "pushes"});
+                    {"capacity", "buffer", "aqm", "update_interval", "queues", "state", "pushes"});
     pi2_routes_node node = {};
     const AqmLaw &aqm = law_of<AqmLaw>(e, "aqm", borrowed);
     const std::string name = aqm.law->name;
     node.aqm = aqm.law;
     node.parameters = aqm.parameters;
-    if (node.aqm->bands != 1)
-        refuse(what + ": " + name + " has two bands.");
     node.capacity = e.as<double>("capacity");
     node.buffer = e.as<double>("buffer");
     if (!(node.capacity > 0.0))
@@ -43,7 +41,7 @@ pi2_routes_node node_of(nb::handle item, const std::string &what, bool continuou
     node.continuous = continuous;
     if (continuous && std::isfinite(node.update_interval) && !node.aqm->flow)
         refuse(name + " has no continuous form.");
-    node.queue = e.as<double>("queue");
+    copy(e.as<Numbers>("queues"), node.queues, node.aqm->bands, what + " queues");
     copy(e.as<Numbers>("state"), node.state, node.aqm->initial(node.parameters, node.state), what + " state");
     pushes = e.as<Numbers>("pushes");
     node.push_count = pushes.size();
@@ -109,6 +107,8 @@ class RoutesRun {
         if (!run)
             throw std::bad_alloc();
         places = many;
+        for (const pi2_routes_node &node : all_nodes)
+            queues += static_cast<std::size_t>(node.aqm->bands);
         members = hops.size();
     }
 
@@ -118,7 +118,7 @@ class RoutesRun {
                                                  const Output &p, const Output &leaving)
     {
         const std::size_t n = samples.shape(0);
-        const pi2_routes_rows rows = {data_of(queue, n * places),      data_of(queue_delay, n * places),
+        const pi2_routes_rows rows = {data_of(queue, n * queues),      data_of(queue_delay, n * queues),
                                       data_of(controller, n * places), data_of(capacity, n * places),
                                       data_of(window, n * members),    data_of(p, n * visits),
                                       data_of(leaving, n * visits)};
@@ -176,7 +176,7 @@ class RoutesRun {
     };
     Kept borrowed; /* outlives the run, which reads from it */
     std::unique_ptr<pi2_routes, Destroy> run;
-    std::size_t places = 0, members = 0, visits = 0;
+    std::size_t places = 0, queues = 0, members = 0, visits = 0;
     bool busy = false;
 };
 
@@ -191,8 +191,8 @@ Parameters
 duration
     Seconds.
 nodes
-    Of each node: capacity (packets/s), buffer (packets), aqm, a queue law of one band;
-    update_interval (s, inf: none), pushes; queue (packets) and state of the controller
+    Of each node: capacity (packets/s), buffer (packets), aqm, a queue law; update_interval
+    (s, inf: none), pushes; queues (packets of each band) and state of the controller
     before time 0.
 classes
     As for `FluidRun`, and nodes, the numbers of those on the route, with hops (s) to each.
@@ -223,8 +223,8 @@ ValueError
              nb::arg("leaving").noconvert(),
              R"(Fill the rows of the times `samples` (s, rising) from `place` on; releases the GIL.
 
-Rows have an element per node (queue, queue_delay, controller, capacity), class (window), or class
-and node of its route, class by class (p, leaving). Returns as `FluidRun.advance` does.
+Rows have an element per band of each node, node by node (queue, queue_delay), node (controller,
+capacity), class (window), or class and node of its route, class by class (p, leaving). Returns as `FluidRun.advance` does.
 )")
         .def_prop_ro("time", &RoutesRun::time, "How far it is (s).")
         .def_prop_ro("steps", &RoutesRun::steps, "Steps taken.");

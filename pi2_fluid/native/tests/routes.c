@@ -1,5 +1,5 @@
-/* Checks the fluid over several nodes without Python, on random networks: rings, hops that take no time, all laws of one
- * band, changes of load and capacity.
+/* Checks the fluid over several nodes without Python, on random networks: rings, hops that take no time, all laws,
+ * changes of load and capacity.
  *
  * Each must end, or say why not; stay finite and within its bounds; give the same bytes when it is interrupted and
  * resumed; give the queues of the kernel of one link where there is one, and the same queues when a class is split in
@@ -29,7 +29,7 @@ typedef struct {
 } scenario;
 
 typedef struct {
-    double queue[NODES * ROWS], queue_delay[NODES * ROWS], controller[NODES * ROWS], capacity[NODES * ROWS],
+    double queue[2 * NODES * ROWS], queue_delay[2 * NODES * ROWS], controller[NODES * ROWS], capacity[NODES * ROWS],
         window[CLASSES * ROWS], p[NODES * CLASSES * ROWS], leaving[NODES * CLASSES * ROWS];
     int status;
     size_t rows;
@@ -56,7 +56,7 @@ static void make_node(pi2_routes_node *node, int continuous)
     node->buffer = node->capacity * spread(0.02, 20);
     do
         draw_aqm(&drawn, node->capacity);
-    while (drawn.aqm->bands != 1 || drawn.continuous != continuous);
+    while (drawn.continuous != continuous);
     node->aqm = drawn.aqm;
     node->parameters = drawn.parameters;
     memcpy(node->state, drawn.state, sizeof node->state);
@@ -143,7 +143,7 @@ static void make(scenario *s)
         make_node(s->nodes + l, continuous);
         least = fmin(least, s->nodes[l].capacity);
         if (p->began) {
-            s->nodes[l].queue = chance(0.5) ? 0.0 : s->nodes[l].buffer * uniform(0, 1);
+            s->nodes[l].queues[0] = chance(0.5) ? 0.0 : s->nodes[l].buffer * uniform(0, 1);
             s->nodes[l].state[0] = !s->nodes[l].aqm->encode ? 0.0 : uniform(0, 0.5);
         }
     }
@@ -179,11 +179,25 @@ static void run(const pi2_routes_problem *p, long long steps, result *r)
     pi2_routes_destroy(routes);
 }
 
+static int first_queue(const pi2_routes_problem *p, int node)
+{
+    int n = 0;
+    for (int l = 0; l < node; l++)
+        n += p->nodes[l].aqm->bands;
+    return n;
+}
+
+static int count_queues(const pi2_routes_problem *p)
+{
+    return first_queue(p, p->node_count);
+}
+
 /* Steps of a fixed length may be too long for a scenario, so that anything comes out; not those that adapt. */
 static int sound(const pi2_routes_problem *p, const result *r)
 {
     int good = p->tolerance == 0.0 || r->status <= PI2_FLUID_STUCK;
     for (size_t i = 0; p->tolerance > 0.0 && good && i < r->rows; i++) {
+        const double *queue = r->queue + i * (size_t)count_queues(p);
         const size_t nodes = (size_t)p->node_count, classes = (size_t)p->class_count;
         double leaves[NODES] = {0};
         int visits = 0;
@@ -197,9 +211,14 @@ static int sound(const pi2_routes_problem *p, const result *r)
             for (int k = 0; k < p->classes[j].length; k++, v++)
                 leaves[p->classes[j].nodes[k]] += r->leaving[v];
         for (size_t l = 0, n = i * nodes; l < nodes; l++, n++)
-            good &= within("queue", 1, r->queue + n, 0.0, p->nodes[l].buffer)
+            good &= within("queue", p->nodes[l].aqm->bands, queue + first_queue(p, (int)l), 0.0, p->nodes[l].buffer)
                     && within("controller", 1, r->controller + n, 0.0, !strcmp(p->nodes[l].aqm->name, "price") ? 1e3 : 1.0)
                     && within("all that leaves", 1, leaves + l, 0.0, r->capacity[n] * (1 + 1e-6));
+        for (size_t l = 0; l < nodes; queue += p->nodes[l++].aqm->bands)
+            if (p->nodes[l].aqm->bands == 2) {
+                const double both = queue[0] + queue[1];
+                good &= within("both queues", 1, &both, 0.0, p->nodes[l].buffer * (1 + 1e-6));
+            }
     }
     return good;
 }
@@ -207,8 +226,10 @@ static int sound(const pi2_routes_problem *p, const result *r)
 static double distance(const pi2_routes_problem *p, const result *r, const double *queue)
 {
     double worst = 0.0;
-    for (int i = 0; i < ROWS * p->node_count; i++)
-        worst = fmax(worst, fabs(queue[i] - r->queue[i]) / p->nodes[i % p->node_count].capacity);
+    for (int row = 0, i = 0; row < ROWS; row++)
+        for (int l = 0; l < p->node_count; l++)
+            for (int k = 0; k < p->nodes[l].aqm->bands; k++, i++)
+                worst = fmax(worst, fabs(queue[i] - r->queue[i]) / p->nodes[l].capacity);
     return worst;
 }
 
@@ -241,7 +262,7 @@ static double alone(const scenario *s)
 {
     static scenario single;
     static result r;
-    static double queue[ROWS], delay[ROWS], controller[ROWS], capacity[ROWS], p[CLASSES * ROWS], window[CLASSES * ROWS],
+    static double queue[2 * ROWS], delay[2 * ROWS], controller[ROWS], capacity[ROWS], p[CLASSES * ROWS], window[CLASSES * ROWS],
         leaving[CLASSES * ROWS];
     const pi2_fluid_rows rows = {queue, delay, controller, capacity, p, window, leaving};
     pi2_fluid_class classes[CLASSES];
@@ -260,7 +281,7 @@ static double alone(const scenario *s)
     one.aqm = s->nodes[0].aqm;
     one.parameters = s->nodes[0].parameters;
     memcpy(one.state, s->nodes[0].state, sizeof one.state);
-    one.queues[0] = s->nodes[0].queue;
+    memcpy(one.queues, s->nodes[0].queues, sizeof one.queues);
     one.update_interval = s->nodes[0].update_interval;
     one.continuous = s->nodes[0].continuous;
     one.began = s->problem.began;

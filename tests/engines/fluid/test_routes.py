@@ -505,12 +505,8 @@ def test_what_it_does_not_do_is_said(engine: pf.Engine, said: str) -> None:
         engine.require(TWO)
 
 
-def test_dual_queues_are_refused() -> None:
+def test_linear_dual_queues_are_refused() -> None:
     nodes = (TWO.network.nodes[0], pf.Node("b", pf.Link("9Mbit/s", "40000 packets"), pf.DualPi2()))
     network = dataclasses.replace(TWO.network, nodes=nodes)
-    flows = pf.Flows(pf.Paganini(), 5, "80ms")
-    one = pf.Scenario(1.0, pf.Link("9Mbit/s", "40000 packets"), pf.DualPi2(), flows)
-    with refused(pf.UnsupportedError, "DualPi2 has two queues", "use CoupledPi2, or other senders"):
-        pf.Fluid().require(one)
-    with refused(pf.UnsupportedError, "node 'b' has two queues (DualPi2)", "use CoupledPi2"):
-        pf.Fluid().require(dataclasses.replace(TWO, network=network))
+    with refused(pf.UnsupportedError, "node 'b' has two queues (DualPi2)", "use linear=False"):
+        pf.Fluid(linear=True).require(dataclasses.replace(TWO, network=network))

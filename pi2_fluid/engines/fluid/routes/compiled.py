@@ -13,6 +13,8 @@ from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.engines.fluid.compiled import explained, follow, limits_of, pack_class, pack_law
 from pi2_fluid.engines.fluid.compiled import obstacle as obstacle_of_laws
 from pi2_fluid.engines.fluid.integration import Accuracy
+from pi2_fluid.engines.fluid.routes.layout import lay_out
+from pi2_fluid.engines.fluid.routes.trace import by_band
 from pi2_fluid.engines.fluid.trace import Trace
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.network.changes import Change
@@ -63,7 +65,9 @@ def run_compiled(
     places = places_of(scenario.network.node_names, scenario.flows)
     visits = [(link, i) for i, route in enumerate(places) for link in route]
     steps = max(1, _STEPS // sum(len(route) ** 2 for route in places))
-    shapes = (links, links, links, links, classes, len(visits), len(visits))
+    queues_of = lay_out(scenario.network).queues_of
+    queues = sum(map(len, queues_of))
+    shapes = (queues, queues, links, links, classes, len(visits), len(visits))
     rows = tuple(np.empty((n, size)) for size in shapes)
     queue, delay, controller, capacity, window, p, leaving = rows
 
@@ -78,8 +82,8 @@ def run_compiled(
     one = links == 1
     return Trace(
         time=time,
-        queue=queue,
-        queue_delay=delay,
+        queue=queue if one else by_band(queues_of, queue),
+        queue_delay=delay if one else by_band(queues_of, delay),
         controller=controller[:, 0] if one else controller,
         p=_met(link_p, scenario.network.combine),
         window=window,
@@ -109,9 +113,10 @@ def pack(
     places = places_of(network.node_names, flows)
     nodes = [_pack_node(node.link, node.aqm, size, duration, update) for node in network.nodes]
     if beginning:
-        states_of_laws = iter(beginning.controller)
-        for node, queue in zip(nodes, beginning.queues, strict=True):
-            node |= {"queue": queue, "state": [next(states_of_laws) for _ in node["state"]]}
+        states_of_laws, waiting = iter(beginning.controller), iter(beginning.queues)
+        for node in nodes:
+            node["queues"] = [next(waiting) for _ in node["queues"]]
+            node["state"] = [next(states_of_laws) for _ in node["state"]]
     classes = [
         pack_class(flow, network.nodes[route[0]].aqm, size, x) | _pack_route(flow, route)
         for flow, route, x in zip(flows, places, states, strict=True)
@@ -140,7 +145,7 @@ def _pack_node(link: Link, aqm: Aqm, size: float, duration: float, update: str) 
         "capacity": float(link.capacity) / (8.0 * size),
         "buffer": float(link.buffer),
         **pack_law(aqm, continuous=update == "continuous"),
-        "queue": 0.0,
+        "queues": [0.0] * aqm.bands,
         "state": [float(value) for value in aqm.initial()],
         "pushes": [float(value) for value in aqm.pushes(duration)],
     }

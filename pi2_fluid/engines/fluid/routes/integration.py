@@ -123,13 +123,18 @@ class RoutesRun(Run):
         before = self.mode.bound
         changed = super()._happen(event)
         self._turn(self._turned(before))
+        if self.plant.dual and event is not None and event.kind == "signalled":
+            self._seek()  # windows have jumped, and with them what idle bands leave to others
         return changed
 
     def _seek(self) -> None:
         view = self.plant.observe(self.t, self.y, self.mode)
+        # What a band leaves to the other may not have jumped: then a breakpoint so near is passed.
+        passed = self.accuracy.close if self.plant.dual else 0.0
         for reader, lag in enumerate(self.plant.layout.lags):
-            if lag.links:
-                self.readers[reader].seek(self.t - self.plant.lag(reader, view.tau, self.mode))
+            if lag.queues:
+                ago = self.plant.lag(reader, view.tau, self.mode)
+                self.readers[reader].seek(self.t - ago + passed)
         if self.plant.at_rest:  # times of entry have jumped with the delays of rest
             for reader, place in self.plant.entries(self.mode):
                 if place is not None:
@@ -157,28 +162,31 @@ class RoutesRun(Run):
 
     def _mark_event(self, event: Event) -> None:
         """Note an event: at a bound what leaves a link jumps, at a clip the signal's slope."""
-        if event.kind in {"empty", "fill", "full", "drain"}:
+        if event.kind in {"empty", "fill"}:
             self._turn([event.place])
+        elif event.kind in {"full", "drain"}:
+            self._turn(self.plant.layout.queues_of[event.place])
         elif event.kind in {"clip", "release"}:
-            self._note({Part("signal", self.plant.link_of(event.place)): 1})
-        elif event.kind == "side" and event.place < self.plant.bands:
+            self._note({Part("signal", self.plant.law_of(event.place)): 1})
+        elif event.kind == "side" and event.place < len(self.plant.laws):
             shown = self.plant.observe(self.t, self.y, self.mode).signals[event.place]
             jumps_now = shown != self.view.signals[event.place]
             self._note({Part("signal", event.place): 0 if jumps_now else 1})
         elif event.kind == "side":
-            self._note({Part("window", event.place - self.plant.bands): 1})
+            self._note({Part("window", event.place - len(self.plant.laws)): 1})
         else:
             self._note({Part("window", event.place): 0})
 
-    def _turn(self, links: Iterable[int]) -> None:
+    def _turn(self, queues: Iterable[int]) -> None:
         """Note that queues have reached or left a bound."""
         jumps, y = {}, list(self.y)
-        for link in links:
-            nobody_waited = y[link] <= 0.0 and not self.plant.at_rest
-            if link in self.plant.entered and nobody_waited:
-                y[self.plant.entered[link]] = self.t
-            jumps[Part("outflow", link)] = 0
-            jumps |= {Part("arrival", s): 0 for s in self.plant.layout.arriving[link]}
+        for queue in queues:
+            nobody_waited = y[queue] <= 0.0 and not self.plant.at_rest
+            if queue in self.plant.entered and nobody_waited:
+                y[self.plant.entered[queue]] = self.t
+            jumps[Part("outflow", queue)] = 0
+            jumps |= {Part("arrival", s): 0 for s in self.plant.layout.arriving[queue]}
+            jumps |= dict.fromkeys(self.plant.kinks.beside(queue), 0)
         if jumps:
             self.y = y
             self._note(jumps)
@@ -211,6 +219,8 @@ class RoutesRun(Run):
         self._note(jumps)
         if jumped:
             self._hold()
+            if self.plant.dual:
+                self._seek()
 
     def _hold(self) -> None:
         """Let queues leave or reach their bounds where what arrives has jumped."""
@@ -219,7 +229,7 @@ class RoutesRun(Run):
         self._turn(self._turned(before))
 
     def _turned(self, before: tuple[int, ...]) -> list[int]:
-        """Return the links whose bound is another than before."""
+        """Return the queues whose bound is another than before."""
         return [k for k, (a, b) in enumerate(zip(before, self.mode.bound, strict=True)) if a != b]
 
     def _jumped(self) -> bool:
@@ -252,3 +262,5 @@ class RoutesRun(Run):
         }
         self._note(jumps)
         self.y, self.view = y, view
+        if jumps and self.plant.dual:
+            self._seek()

@@ -22,8 +22,8 @@ class Part(NamedTuple):
     """A part of the state of a network."""
 
     kind: str
-    """ "window" or "rate" of a class, the latter where signals act on it at once; "delay", "signal"
-    or "outflow" of a link; "arrival" of a stream."""
+    """ "window" or "rate" of a class, the latter where signals act on it at once; "signal" of a
+    link; "delay" or "outflow" of a queue; "arrival" of a stream."""
     place: int
 
 
@@ -64,21 +64,21 @@ class Kinks:
             self._edges.setdefault(cause, []).append((effect, later))
 
         for s, stream in enumerate(self.layout.streams):
-            edge(Part("arrival", s), Part("delay", stream.link), 1)
+            edge(Part("arrival", s), Part("delay", stream.queue), 1)
             if not simple[stream.link]:
                 edge(Part("arrival", s), Part("signal", stream.link), 0)
             if stream.before >= 0 and stream.reader < 0:
-                before = self.layout.streams[stream.before].link
+                before = self.layout.streams[stream.before].queue
                 edge(Part("outflow", before), Part("arrival", s), 0)
-        for link in range(len(held)):
+        for queue, link in enumerate(self.layout.link_of):
             if not (held[link] and simple[link]):
-                edge(Part("delay", link), Part("signal", link), 0)
+                edge(Part("delay", queue), Part("signal", link), 0)
         for i, path in enumerate(self.layout.paths):
             at_once = self.layout.streams[path.streams[0]].reader < 0
-            for link in path.links:
-                edge(Part("delay", link), Part("window", i), 1)
+            for queue in path.queues:
+                edge(Part("delay", queue), Part("window", i), 1)
                 if at_once:
-                    edge(Part("delay", link), Part("arrival", path.streams[0]), 0)
+                    edge(Part("delay", queue), Part("arrival", path.streams[0]), 0)
             if at_once:
                 edge(Part("window", i), Part("arrival", path.streams[0]), 0)
                 edge(Part("rate", i), Part("arrival", path.streams[0]), 0)
@@ -89,19 +89,24 @@ class Kinks:
         found: list[list[Part]] = [[] for _ in range(layout.readers)]
         for i, path in enumerate(layout.paths):
             found[path.round_trip] += [Part("window", i)]
-            found[path.round_trip] += [Part("delay", link) for link in path.links]
+            found[path.round_trip] += [Part("delay", queue) for queue in path.queues]
             for link, reader in zip(path.links, path.heard, strict=True):
                 found[reader].append(Part("signal", link))
             first = layout.streams[path.streams[0]]
             if first.reader >= 0:
                 found[first.reader] += [Part("window", i), Part("rate", i)]
-                found[first.reader] += [Part("delay", link) for link in path.links]
+                found[first.reader] += [Part("delay", queue) for queue in path.queues]
         for stream in layout.streams:
             if stream.before >= 0 and stream.reader >= 0:
-                found[stream.reader].append(Part("outflow", layout.streams[stream.before].link))
-        for n, link in enumerate(layout.carriers):
-            found[len(layout.lags) + n] = [Part("arrival", s) for s in layout.arriving[link]]
+                found[stream.reader].append(Part("outflow", layout.streams[stream.before].queue))
+        for n, queue in enumerate(layout.carriers):
+            found[len(layout.lags) + n] = [Part("arrival", s) for s in layout.arriving[queue]]
         return found
+
+    def beside(self, queue: int) -> list[Part]:
+        """Return what another queue of the same link makes of what this one leaves it."""
+        others = [q for q in self.layout.queues_of[self.layout.link_of[queue]] if q != queue]
+        return [Part(kind, other) for other in others for kind in ("delay", "outflow")]
 
     def spread(self, jumps: Mapping[Part, int], empty: tuple[bool, ...]) -> dict[int, int]:
         """Return the readers for which the present has a kink of order 2 at most, and its order.
@@ -111,7 +116,7 @@ class Kinks:
         jumps : mapping of Part to int
             The order of the kink in each part that has one.
         empty : tuple of bool
-            Of each link: whether its queue is empty, so that what arrives leaves at once.
+            Whether each queue is empty, so that what arrives leaves at once.
         """
         key = (tuple(jumps.items()), empty)
         if key not in self._found:
@@ -128,9 +133,10 @@ class Kinks:
             orders[part] = order
             waiting += [(effect, order + later) for effect, later in self._edges.get(part, ())]
             if part.kind == "arrival":
-                link = self.layout.streams[part.place].link
-                if empty[link]:
-                    waiting.append((Part("outflow", link), order))
+                queue = self.layout.streams[part.place].queue
+                if empty[queue]:
+                    waiting.append((Part("outflow", queue), order))
+                    waiting += [(other, order) for other in self.beside(queue)]
         found = {}
         for reader, parts in enumerate(self._read):
             order = min((orders[part] for part in parts if part in orders), default=MOST + 1)

@@ -14,6 +14,8 @@ class Path(NamedTuple):
     """The way of one class."""
 
     links: tuple[int, ...]
+    queues: tuple[int, ...]
+    """The queue of each link in which it waits."""
     streams: tuple[int, ...]
     """Its streams, in the order of the links."""
     round_trip: int
@@ -28,6 +30,8 @@ class Stream(NamedTuple):
     owner: int
     """The class."""
     link: int
+    queue: int
+    """Where it waits, among all queues of all links."""
     before: int
     """The stream that it was at the link before, -1 if it comes from the source."""
     lag: float
@@ -40,21 +44,27 @@ class Lag(NamedTuple):
     """A delayed time: now, less a time of propagation and the delays of some queues."""
 
     time: float
-    links: tuple[int, ...]
+    queues: tuple[int, ...]
 
 
 class Layout(NamedTuple):
     """Classes, streams and readers of a network.
+
+    Queues are numbered link after link: a link of a dual queue has two, its Classic one first.
 
     Readers are numbered: first those with a `Lag`, then one for each carrier.
     """
 
     paths: tuple[Path, ...]
     streams: tuple[Stream, ...]
+    link_of: tuple[int, ...]
+    """Of each queue: the link that serves it."""
+    queues_of: tuple[tuple[int, ...], ...]
+    """Of each link: its queues."""
     arriving: tuple[tuple[int, ...], ...]
-    """Of each link: the streams that arrive there."""
+    """Of each queue: the streams that wait in it."""
     carriers: tuple[int, ...]
-    """Links from which a class goes on to another one."""
+    """Queues from which a class goes on to another link."""
     lags: tuple[Lag, ...]
 
     @property
@@ -68,28 +78,42 @@ def lay_out(network: Network) -> Layout:
     lags: list[Lag] = []
     paths: list[Path] = []
     streams: list[Stream] = []
+    link_of = tuple(k for k, node in enumerate(network.nodes) for _ in range(node.aqm.bands))
+    numbered = list(enumerate(link_of))
+    queues_of = tuple(
+        tuple(q for q, mine in numbered if mine == link) for link in range(len(network.nodes))
+    )
 
-    def reader(time: float, links: tuple[int, ...]) -> int:
-        lag = Lag(time, tuple(sorted(links)))
+    def reader(time: float, queues: tuple[int, ...]) -> int:
+        lag = Lag(time, tuple(sorted(queues)))
         if lag not in lags:
             lags.append(lag)
         return lags.index(lag)
 
     for i, links in enumerate(places_of(network.node_names, network.flows)):
-        base = float(network.flows[i].base_rtt)
+        base, scalable = float(network.flows[i].base_rtt), _is_scalable(network, i)
         hops = [float(hop) for hop in network.flows[i].hops] or [0.0] * len(links)
+        # The L4S queue of a dual one takes the scalable senders.
+        queues = tuple(queues_of[link][-1 if scalable else 0] for link in links)
         first, heard, way = len(streams), [], 0.0
-        round_trip = reader(base, tuple(links))
+        round_trip = reader(base, queues)
         for k, (link, hop) in enumerate(zip(links, hops, strict=True)):
             way += hop
-            heard.append(reader(max(base - way, 0.0) if way else base, tuple(links[k:])))
+            heard.append(reader(max(base - way, 0.0) if way else base, queues[k:]))
             before = len(streams) - 1 if k else -1
-            streams.append(Stream(i, link, before, hop, reader(hop, ()) if hop else -1))
+            back = reader(hop, ()) if hop else -1
+            streams.append(Stream(i, link, queues[k], before, hop, back))
         numbers = tuple(range(first, len(streams)))
-        paths.append(Path(tuple(links), numbers, round_trip, tuple(heard)))
+        paths.append(Path(tuple(links), queues, numbers, round_trip, tuple(heard)))
     arriving = tuple(
-        tuple(s for s, stream in enumerate(streams) if stream.link == link)
-        for link in range(len(network.nodes))
+        tuple(s for s, stream in enumerate(streams) if stream.queue == queue)
+        for queue in range(len(link_of))
     )
-    carriers = sorted({streams[stream.before].link for stream in streams if stream.before >= 0})
-    return Layout(tuple(paths), tuple(streams), arriving, tuple(carriers), tuple(lags))
+    carriers = sorted({streams[stream.before].queue for stream in streams if stream.before >= 0})
+    return Layout(
+        tuple(paths), tuple(streams), link_of, queues_of, arriving, tuple(carriers), tuple(lags)
+    )
+
+
+def _is_scalable(network: Network, i: int) -> bool:
+    return network.flows[i].sender.signal == "scalable"

@@ -18,8 +18,9 @@ from typing import Any, Final, NamedTuple
 
 from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.engines.fluid.linear import OPEN
+from pi2_fluid.engines.fluid.routes.moment import Moment
 from pi2_fluid.engines.fluid.routes.past import Past
-from pi2_fluid.engines.fluid.routes.plant import Outflow, RoutesPlant
+from pi2_fluid.engines.fluid.routes.plant import Entered, Outflow, RoutesPlant
 from pi2_fluid.engines.fluid.state import EMPTY, Basin, Heard, Mode, View
 from pi2_fluid.engines.fluid.tangents import (
     QueueTangent,
@@ -174,7 +175,8 @@ class LinearRoutesPlant(RoutesPlant):
         )
         return view._replace(rtt=rtt, net=net)
 
-    def _sent(self, i: int, t: float, y: Sequence[float], mode: Mode) -> float:
+    def _sent(self, i: int, at: Moment) -> float:
+        t, y, mode = at.t, at.y, at.mode
         stage = self.stage(mode)
         mine = None if stage is None else stage.classes[i]
         if mine is None:
@@ -182,8 +184,8 @@ class LinearRoutesPlant(RoutesPlant):
         more = mine.more(y[self.windows[i]], self.rtt(y, mode, i))
         return self.count(t, mode, i) * (mine.sends + more)
 
-    def _let_in(self, s: int, rate: float, y: Sequence[float], mode: Mode) -> float:
-        stage, link = self.stage(mode), self.streams[s].link
+    def _let_in(self, s: int, rate: float, at: Moment) -> float:
+        y, stage, link = at.y, self.stage(at.mode), self.streams[s].link
         law = None if stage is None else stage.laws[link]
         if stage is None or law is None:
             return rate
@@ -191,22 +193,20 @@ class LinearRoutesPlant(RoutesPlant):
         dropped = law.dropped(y[self.laws[link][1]])
         return kept * rate - stage.rates[s] / kept * dropped
 
-    def _let_out(self, link: int, entered: dict[int, float], old: Mode, mode: Mode) -> Outflow:
-        del old
-        stage, C = self.stage(mode), mode.capacity[link]
+    def _let_out(self, queue: int, entered: Entered, at: Moment) -> Outflow:
+        (rates, _), stage, C = entered, self.stage(at.mode), at.mode.capacity[queue]
         assert stage is not None, "without anybody who listens no queue waits"
-        over = sum(entered.values()) - C
-        return 1.0, {s: rate - stage.rates[s] / C * over for s, rate in entered.items()}
+        over = sum(rates.values()) - C
+        return 1.0, {s: rate - stage.rates[s] / C * over for s, rate in rates.items()}
 
     def _signalled(self, link: int, y: Sequence[float], seen: Seen, mode: Mode) -> Signal:
         del seen
-        return self._signals(link, 0.0, y, mode)
+        return self._signals(link, Moment(0.0, y, mode))
 
-    def _signals(self, link: int, t: float, y: Sequence[float], mode: Mode) -> Signal:
-        del t
-        stage = self.stage(mode)
+    def _signals(self, link: int, at: Moment) -> Signal:
+        stage = self.stage(at.mode)
         law = None if stage is None else stage.laws[link]
-        return _SILENT if law is None else law.shows(y[self.laws[link][1]])
+        return _SILENT if law is None else law.shows(at.y[self.laws[link][1]])
 
     def _combined(self, i: int, chances: Sequence[float], mode: Mode) -> float:
         stage = self.stage(mode)
@@ -218,8 +218,8 @@ class LinearRoutesPlant(RoutesPlant):
     def lag(self, reader: int, tau: Sequence[float], mode: Mode) -> float:
         """Return how long ago a reader reads: the delays are those at rest."""
         del tau
-        time, links = self.layout.lags[reader]
-        return time + sum(self._rest(link, mode) for link in links)
+        time, queues = self.layout.lags[reader]
+        return time + sum(self._rest(queue, mode) for queue in queues)
 
     def derivative(
         self, y: Sequence[float], mode: Mode, view: View, past: Sequence[Heard | None]

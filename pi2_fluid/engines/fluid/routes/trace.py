@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,21 +11,25 @@ from pi2_fluid.engines.fluid.instants import Row
 from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
 from pi2_fluid.engines.fluid.trace import Trace, window_of
 
-__all__ = ["trace_routes"]
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
+
+__all__ = ["by_band", "trace_routes"]
 
 
 def trace_routes(plant: RoutesPlant, rows: Sequence[Row]) -> Trace:
     """Gather the rows of the Python engine."""
-    n, links, classes = len(rows), plant.bands, range(len(plant.senders))
+    n, links, classes = len(rows), len(plant.nodes), range(len(plant.senders))
     link_p, leaving = np.zeros((n, links, len(classes))), np.zeros((n, links, len(classes)))
-    for stream, (owner, link, *_) in enumerate(plant.streams):
-        leaving[:, link, owner] = [row.leaving[stream] for row in rows]
+    for number, stream in enumerate(plant.streams):
+        link, owner = stream.link, stream.owner
+        leaving[:, link, owner] = [row.leaving[number] for row in rows]
         link_p[:, link, owner] = [plant.met_at(link, row.view, owner) for row in rows]
     last = [path.links[-1] for path in plant.paths]
     trace = Trace(
         time=np.array([row.t for row in rows]),
-        queue=np.array([row.y[:links] for row in rows]),
-        queue_delay=np.array([row.view.tau for row in rows]),
+        queue=by_band(plant.layout.queues_of, np.array([row.y[: plant.bands] for row in rows])),
+        queue_delay=by_band(plant.layout.queues_of, np.array([row.view.tau for row in rows])),
         controller=np.array(
             [[aqm.controller(tuple(row.y[where])) for aqm, where in plant.laws] for row in rows]
         ),
@@ -39,11 +44,32 @@ def trace_routes(plant: RoutesPlant, rows: Sequence[Row]) -> Trace:
         return trace
     # Of one link as every engine returns it.
     return trace._replace(
+        queue=trace.queue.reshape(n, -1),
+        queue_delay=trace.queue_delay.reshape(n, -1),
         controller=trace.controller[:, 0],
         capacity=trace.capacity[:, 0],
         link_p=None,
         link_leaving=None,
     )
+
+
+def by_band(queues_of: Sequence[Sequence[int]], values: FloatArray) -> FloatArray:
+    """Return values of all queues by link, or by link and band, 0 where a link has one, if not all.
+
+    Parameters
+    ----------
+    queues_of : sequence of sequence of int
+        The queues of each link.
+    values : array, shape (n, queues)
+        Of each sample.
+    """
+    most = max(map(len, queues_of))
+    if most == 1:
+        return values
+    found = np.zeros((len(values), len(queues_of), most))
+    for link, queues in enumerate(queues_of):
+        found[:, link, : len(queues)] = values[:, list(queues)]
+    return found
 
 
 def _window(plant: RoutesPlant, row: Row, i: int) -> float:

@@ -23,7 +23,8 @@ static void keep_before(pi2_routes *run)
 {
     memcpy(run->before.y, run->now->y, (size_t)run->stored * sizeof(double));
     memcpy(run->before.f, run->now->f, (size_t)run->stored * sizeof(double));
-    memcpy(run->before.tau, run->now->tau, (size_t)run->node_count * sizeof(double));
+    memcpy(run->before.tau, run->now->tau, (size_t)run->queue_count * sizeof(double));
+    memcpy(run->before.d_tau, run->now->d_tau, (size_t)run->queue_count * sizeof(double));
     if (run->nodes_compare)
         memcpy(run->sides_before, routes_mode_sides(run, run->mode), (size_t)run->node_sides);
 }
@@ -115,13 +116,31 @@ static int order_of_rate(const pi2_routes *run, int j)
     return fabs(run->now->f[j] - run->before.f[j]) * h > scale ? 1 : NEVER;
 }
 
-/* Of a queue, whose delay is part of a round-trip time. */
-static int order_of_queue(const pi2_routes *run, int l)
+/* Whether the delay of one of two queues has jumped: it follows from rates, which are known to rounding. */
+static int has_jumped(const pi2_routes *run, int k)
 {
-    const int j = run->nodes[l].queue;
-    if (run->now->tau[l] != run->before.tau[l])
+    const double after = run->now->tau[k];
+    return fabs(after - run->before.tau[k]) > allowed(run) * (after + QUEUE_WEIGHT);
+}
+
+/* Of a queue, whose delay is part of a round-trip time. */
+static int order_of_queue(const pi2_routes *run, int k)
+{
+    const int j = run->queues[k].queue, l = run->queues[k].node;
+    if (run->nodes[l].bands == 2) {
+        if (has_jumped(run, k))
+            return 0;
+        return fabs(run->now->d_tau[k] - run->before.d_tau[k]) > allowed(run) ? 1 : NEVER;
+    }
+    if (run->now->tau[k] != run->before.tau[k])
         return 0;
     return fabs(run->now->f[j] - run->before.f[j]) > allowed(run) * run->mode->links[l].capacity ? 1 : NEVER;
+}
+
+/* The capacity behind what entered a queue. */
+static double capacity_of(const pi2_routes *run, int j)
+{
+    return run->mode->links[run->queues[j - run->queue_count].node].capacity;
 }
 
 static int least(int a, int b)
@@ -140,10 +159,9 @@ static void mark_jumps(pi2_routes *run)
             const int j = r->reads[n];
             if (j >= run->integrated)
                 order = least(order, order_of_rate(run, j));
-            else if (j < run->node_count)
+            else if (j < run->queue_count)
                 order = least(order, order_of_queue(run, j));
-            else if (j < 2 * run->node_count && fabs(run->now->f[j] - run->before.f[j])
-                                                    > allowed(run) * run->mode->links[j - run->node_count].capacity)
+            else if (j < 2 * run->queue_count && fabs(run->now->f[j] - run->before.f[j]) > allowed(run) * capacity_of(run, j))
                 order = 0; /* what entered: its slope is what counts */
         }
         r->order = order;
@@ -189,14 +207,14 @@ static void make_changes(pi2_routes *run)
     routes_look(run, run->now);
     for (int l = 0; l < run->node_count; l++) {
         routes_seen(run, l, run->now->y, run->mode, run->seen + l);
-        tau[l] = run->now->tau[l];
+        tau[l] = run->now->tau[run->nodes[l].first];
     }
     routes_take_changes(run);
     routes_choose(run);
     routes_hold_bounds(run);
     for (int l = 0; l < run->node_count; l++)
         if (run->nodes[l].continuous)
-            routes_jump(run, l, run->now->tau[l] - tau[l], run->seen + l);
+            routes_jump(run, l, run->now->tau[run->nodes[l].first] - tau[l], run->seen + l);
     routes_mark_all(run);
     routes_seek(run, run->now);
 }
@@ -247,15 +265,23 @@ static void move_on(pi2_routes *run)
 static void release_bounds(pi2_routes *run)
 {
     static const double CLEAR = 1e-9; /* of the capacity */
-    for (int round = 0; round < run->node_count; round++) {
+    for (int round = 0; round < run->queue_count; round++) {
         int changed = 0;
         routes_choose(run);
         routes_look(run, run->now);
         for (int l = 0; l < run->node_count; l++) {
             const routes_link *link = run->mode->links + l;
-            const double net = run->now->net[l], clear = CLEAR * link->capacity;
-            if ((link->bound == EMPTY && net > clear) || (link->bound == FULL && net < -clear)) {
-                routes_set_bound(run, l, FREE);
+            const routes_node *node = run->nodes + l;
+            const double *net = run->now->net + node->first, clear = CLEAR * link->capacity;
+            const double growth = node->bands == 2 ? routes_growth(run, l, net) : net[0];
+            const int drains = routes_is_full(link, node->bands) && growth < -clear;
+            for (int k = 0; k < node->bands; k++)
+                if (run->mode->links[l].bound[k] == EMPTY && net[k] > clear) {
+                    routes_set_bound(run, node->first + k, FREE);
+                    changed = 1;
+                }
+            if (drains) {
+                routes_set_bounds(run, l, FULL, FREE);
                 changed = 1;
             }
         }
@@ -263,6 +289,17 @@ static void release_bounds(pi2_routes *run)
             return;
     }
     routes_choose(run);
+}
+
+/* What one queue of two leaves to the other may have jumped, and with it delays. */
+static void seek_again(pi2_routes *run)
+{
+    int jumped = 0;
+    routes_look(run, run->now);
+    for (int k = 0; k < run->queue_count; k++)
+        jumped |= run->nodes[run->queues[k].node].bands == 2 && has_jumped(run, k);
+    if (jumped)
+        routes_seek_back(run);
 }
 
 void routes_arrive(pi2_routes *run, const routes_event *event, int images)
@@ -277,13 +314,17 @@ void routes_arrive(pi2_routes *run, const routes_event *event, int images)
         routes_apply_event(run, event);
     if (stale)
         release_bounds(run);
-    if (event && (event->kind == QUEUE_EMPTIES || event->kind == BUFFER_FILLS))
+    if (event && event->kind == QUEUE_EMPTIES)
+        routes_hold_clips(run, run->queues[event->index].node);
+    if (event && event->kind == BUFFER_FILLS)
         routes_hold_clips(run, event->index);
     stale |= routes_happen(run, event && event->kind == SIGNALLED);
     if (run->by_numbers)
         stale |= routes_take_sides(run);
     if (stale) {
         routes_choose(run);
+        if (run->dual)
+            seek_again(run);
         routes_stretches(run);
         if (run->by_numbers)
             routes_take_rate_sides(run);

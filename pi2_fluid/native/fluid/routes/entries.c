@@ -19,21 +19,21 @@ static double length_of(const pi2_routes *run, const fluid_reader *r, size_t i)
     return (i < r->last ? past->start[past_slot(past, i + 1)] : r->open ? run->now->t : r->high) - start;
 }
 
-void routes_find_entry(pi2_routes *run, const routes_node *node, double gone)
+void routes_find_entry(pi2_routes *run, const routes_queue *queue, double gone)
 {
-    routes_reader *its = run->readers + node->entry;
+    routes_reader *its = run->readers + queue->entry;
     fluid_reader *r = &its->reader;
     const fluid_past *past = &run->past;
     size_t i = r->cursor;
-    while (i < r->last && past_cubics(past, i + 1)[node->entered] <= gone)
+    while (i < r->last && past_cubics(past, i + 1)[queue->entered] <= gone)
         i++;
-    while (i > r->first && past_cubics(past, i)[node->entered] > gone)
+    while (i > r->first && past_cubics(past, i)[queue->entered] > gone)
         i--;
     r->cursor = i;
     r->cubics = past_cubics(past, i);
     r->from = past->start[past_slot(past, i)];
     r->to = r->from; /* nothing is known of other instants */
-    its->s = routes_reaches(run, r->cubics, node->entered, gone, length_of(run, r, i));
+    its->s = routes_reaches(run, r->cubics, queue->entered, gone, length_of(run, r, i));
     its->d = r->from + its->s;
     if (i == past->length)
         routes_overlap(run, its);

@@ -9,17 +9,41 @@
 
 /* Packets that a queue may miss: one that has just left 0 may begin a rounding error below. */
 #define TINY 1e-9
+/* Of what a comparison looks at: more than rounding. */
+#define ROUNDED 1e-9
+
+/* Packets of all queues of a node. */
+static double waiting(const pi2_routes *run, int l, const double *y)
+{
+    const routes_node *node = run->nodes + l;
+    double sum = y[run->queues[node->first].queue];
+    for (int k = 1; k < node->bands; k++)
+        sum += y[run->queues[node->first + k].queue];
+    return sum;
+}
+
+/* How they would grow, were they free; of a point whose rates are known. */
+static void find_net(const pi2_routes *run, int l, const double *y, double *net)
+{
+    const routes_node *node = run->nodes + l;
+    if (node->bands == 2) {
+        const routes_shares_of_link shares = routes_share(run, l, y, run->mode);
+        net[0] = shares.net[0];
+        net[1] = shares.net[1];
+    } else
+        net[0] = routes_arrivals(run, node->first, y) - run->mode->links[l].capacity;
+}
 
 /* Positive before the event, negative beyond it; of a point whose rates are known. */
 static double value(pi2_routes *run, const routes_event *event, routes_point *at)
 {
     const int k = event->index;
-    double slope[PI2_AQM_STATES], net;
+    double slope[PI2_AQM_STATES], net[2];
     switch (event->kind) {
     case QUEUE_EMPTIES:
-        return at->y[run->nodes[k].queue];
+        return at->y[run->queues[k].queue];
     case BUFFER_FILLS:
-        return run->nodes[k].buffer - at->y[run->nodes[k].queue];
+        return run->nodes[k].buffer - waiting(run, k, at->y);
     case CLIP:
         return event->side * (event->bound - at->y[run->nodes[k].controller + event->state]);
     case SIGNALLED:
@@ -36,11 +60,13 @@ static double value(pi2_routes *run, const routes_event *event, routes_point *at
     default:
         break;
     }
-    net = routes_arrivals(run, k, at->y) - run->mode->links[k].capacity;
-    if (event->kind == QUEUE_GROWS)
-        return -net;
+    if (event->kind == QUEUE_GROWS) {
+        find_net(run, run->queues[k].node, at->y, net);
+        return -net[run->queues[k].band];
+    }
+    find_net(run, k, at->y, net);
     if (event->kind == BUFFER_DRAINS)
-        return net;
+        return run->nodes[k].bands == 2 ? routes_growth(run, k, net) : net[0];
     routes_controller_slope(run, k, at->y, net, slope);
     return event->side * slope[event->state];
 }
@@ -60,7 +86,7 @@ static void add_clips(pi2_routes *run, int l, int *n)
         return;
     routes_state(node, y, state);
     node->aqm->saturate(node->law, state);
-    routes_controller_slope(run, l, y, run->trial->net[l], slope);
+    routes_controller_slope(run, l, y, run->trial->net + node->first, slope);
     for (int j = 0; j < node->moving; j++) {
         const double clipped = state[node->moves[j]], is = y[node->controller + j];
         if (node->held[j] == 0.0 && is != clipped)
@@ -72,15 +98,19 @@ static void add_clips(pi2_routes *run, int l, int *n)
 
 static void add_bounds(pi2_routes *run, int l, int *n)
 {
-    const double q = run->trial->y[run->nodes[l].queue], net = run->trial->net[l];
-    const int bound = run->mode->links[l].bound;
-    if (bound != EMPTY && q < -TINY)
-        add(run, n, QUEUE_EMPTIES, l, 0, 0.0, 1.0);
-    if (bound == EMPTY && net > 0.0)
-        add(run, n, QUEUE_GROWS, l, 0, 0.0, 1.0);
-    if (bound != FULL && q > run->nodes[l].buffer)
+    const routes_node *node = run->nodes + l;
+    const routes_link *link = run->mode->links + l;
+    const double *net = run->trial->net + node->first;
+    const int full = routes_is_full(link, node->bands);
+    for (int k = 0; k < node->bands; k++) {
+        if (link->bound[k] != EMPTY && run->trial->y[run->queues[node->first + k].queue] < -TINY)
+            add(run, n, QUEUE_EMPTIES, node->first + k, 0, 0.0, 1.0);
+        if (link->bound[k] == EMPTY && net[k] > 0.0)
+            add(run, n, QUEUE_GROWS, node->first + k, 0, 0.0, 1.0);
+    }
+    if (!full && waiting(run, l, run->trial->y) > node->buffer)
         add(run, n, BUFFER_FILLS, l, 0, 0.0, 1.0);
-    if (bound == FULL && net < 0.0)
+    if (full && (node->bands == 2 ? routes_growth(run, l, net) : net[0]) < 0.0)
         add(run, n, BUFFER_DRAINS, l, 0, 0.0, 1.0);
 }
 
@@ -112,9 +142,11 @@ static void add_sides(pi2_routes *run, int *n)
         }
         if (!crossed)
             continue;
-        routes_distances(run, k, run->now); /* what stands still a rounding error beyond has not crossed */
+        /* What stands still a rounding error beyond has not crossed. What is far beyond was carried there by another
+         * answer. */
+        routes_distances(run, k, run->now);
         for (int j = 0; j < count; j++)
-            if (beyond[j] < 0.0 && beyond[j] < run->distances[j])
+            if (beyond[j] < 0.0 && (beyond[j] < run->distances[j] || run->distances[j] < -ROUNDED))
                 add(run, n, SIDE, k, j, 0.0, 1.0);
     }
 }
@@ -164,22 +196,34 @@ double routes_speed(pi2_routes *run, const routes_event *event, double *now)
     return (*now - before) / (BACK_BY * (run->trial->t - run->now->t));
 }
 
+/* Puts the packets of a node exactly to its buffer: the longest queue takes what is missing. */
+static void fill(pi2_routes *run, int l)
+{
+    const routes_node *node = run->nodes + l;
+    const routes_queue *queue = run->queues + node->first;
+    double *y = run->now->y;
+    const int longest = node->bands == 2 && y[queue[1].queue] > y[queue[0].queue];
+    y[queue[longest].queue] = node->bands == 2 ? node->buffer - y[queue[1 - longest].queue] : node->buffer;
+}
+
 void routes_apply_event(pi2_routes *run, const routes_event *event)
 {
     const int k = event->index;
     double *y = run->now->y;
     switch (event->kind) {
     case QUEUE_EMPTIES:
-        y[run->nodes[k].queue] = 0.0;
+        y[run->queues[k].queue] = 0.0;
         routes_set_bound(run, k, EMPTY);
         break;
     case QUEUE_GROWS:
-    case BUFFER_DRAINS:
         routes_set_bound(run, k, FREE);
         break;
+    case BUFFER_DRAINS:
+        routes_set_bounds(run, k, FULL, FREE);
+        break;
     case BUFFER_FILLS:
-        y[run->nodes[k].queue] = run->nodes[k].buffer;
-        routes_set_bound(run, k, FULL);
+        fill(run, k);
+        routes_set_bounds(run, k, FREE, FULL);
         routes_end_slow_starts(run, k);
         break;
     case CLIP:

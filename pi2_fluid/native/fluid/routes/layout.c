@@ -17,8 +17,11 @@ static void take_point(pool *p, const pi2_routes *run, routes_point *point)
 {
     point->y = take(p, (size_t)run->size, sizeof(double));
     point->f = take(p, (size_t)run->size, sizeof(double));
-    point->tau = take(p, (size_t)run->node_count, sizeof(double));
-    point->net = take(p, (size_t)run->node_count, sizeof(double));
+    point->tau = take(p, (size_t)run->queue_count, sizeof(double));
+    point->net = take(p, (size_t)run->queue_count, sizeof(double));
+    point->served = take(p, (size_t)run->queue_count, sizeof(double));
+    point->d_tau = take(p, (size_t)run->queue_count, sizeof(double));
+    point->d_served = take(p, (size_t)run->queue_count, sizeof(double));
     point->rtt = take(p, (size_t)run->class_count, sizeof(double));
     point->per_rtt = take(p, (size_t)run->class_count, sizeof(double));
 }
@@ -27,18 +30,20 @@ static void take_point(pool *p, const pi2_routes *run, routes_point *point)
 static void take_parts(pool *p, pi2_routes *run)
 {
     const size_t nodes = (size_t)run->node_count, classes = (size_t)run->class_count;
-    const size_t visits = (size_t)run->visit_count, readers = 2 * visits + nodes + classes;
+    const size_t queues = (size_t)run->queue_count, visits = (size_t)run->visit_count;
+    const size_t readers = 2 * visits + queues + classes;
     int *places = take(p, 3 * visits, sizeof(int));
     run->nodes = take(p, nodes, sizeof *run->nodes);
+    run->queues = take(p, queues, sizeof *run->queues);
     run->classes = take(p, classes, sizeof *run->classes);
     run->visits = take(p, visits, sizeof *run->visits);
     run->readers = take(p, readers, sizeof *run->readers);
     run->floored = take(p, classes, 1);
     if (!places)
         return;
-    run->classes[0].nodes = places;
-    run->nodes[0].visits = places + visits;
-    run->nodes[0].offered = places + 2 * visits;
+    run->classes[0].queues = places;
+    run->queues[0].visits = places + visits;
+    run->queues[0].offered = places + 2 * visits;
 }
 
 /* Where the answers of comparisons lie. */
@@ -80,7 +85,7 @@ static void take_numbers(pool *p, pi2_routes *run, int changes)
     run->distances = take(p, 2 * (of_nodes + of_classes), sizeof(double));
     run->most_compared = (int)(of_nodes + of_classes);
     run->seen = take(p, nodes, sizeof *run->seen);
-    run->events = take(p, (4 + PI2_AQM_STATES) * nodes + of_nodes + of_classes + 3 * classes, sizeof *run->events);
+    run->events = take(p, (6 + PI2_AQM_STATES) * nodes + of_nodes + of_classes + 3 * classes, sizeof *run->events);
     for (int r = 0; r < run->reader_count; r++)
         run->readers[r].reads = take(p, size, sizeof(int));
     run->now = run->ends;
@@ -93,6 +98,7 @@ static void take_numbers(pool *p, pi2_routes *run, int changes)
 
 static void copy_nodes(pi2_routes *run, const pi2_routes_problem *problem)
 {
+    int first = 0;
     for (int l = 0; l < run->node_count; l++) {
         const pi2_routes_node *from = problem->nodes + l;
         routes_node *node = run->nodes + l;
@@ -102,7 +108,14 @@ static void copy_nodes(pi2_routes *run, const pi2_routes_problem *problem)
         node->continuous = pi2_flows(node->aqm, from->continuous, from->update_interval);
         node->interval = node->continuous ? INFINITY : from->update_interval;
         node->tick = 1;
-        node->entry = -1;
+        node->first = first;
+        node->bands = from->aqm->bands;
+        run->dual |= node->bands == 2;
+        for (int band = 0; band < node->bands; band++) {
+            run->queues[first].node = l;
+            run->queues[first].band = band;
+            run->queues[first++].entry = -1;
+        }
         node->states = from->aqm->initial(node->law, node->state);
         for (int j = 0; j < node->states; j++)
             if (!(from->aqm->still & (1u << j)))
@@ -138,19 +151,21 @@ static void copy_class(pi2_routes *run, const pi2_routes_problem *problem, int i
 
 static void copy_classes(pi2_routes *run, const pi2_routes_problem *problem)
 {
-    int *nodes = run->classes[0].nodes;
+    int *queues = run->classes[0].queues;
     int visit = 0;
     for (int i = 0; i < run->class_count; i++) {
         const pi2_routes_class *from = problem->classes + i;
         routes_class *c = run->classes + i;
         copy_class(run, problem, i);
-        c->nodes = nodes + visit;
+        c->queues = queues + visit;
         c->from = visit;
         for (int k = 0; k < from->length; k++) {
             routes_visit *v = run->visits + visit;
-            c->nodes[k] = from->nodes[k];
             v->class_ = i;
             v->node = from->nodes[k];
+            v->queue = run->nodes[v->node].first;
+            v->queue += run->nodes[v->node].bands == 2 && c->signal == PI2_FLUID_SCALABLE;
+            c->queues[k] = v->queue;
             run->nodes[v->node].thins |= from->flows.thinned;
             visit++;
         }
@@ -158,21 +173,21 @@ static void copy_classes(pi2_routes *run, const pi2_routes_problem *problem)
     }
 }
 
-/* Which classes visit a node, and what they offer it. */
+/* Which classes visit a queue, and what they offer it. */
 static void list_visits(pi2_routes *run)
 {
-    int *list = run->nodes[0].visits, *offered = run->nodes[0].offered;
-    for (int l = 0; l < run->node_count; l++) {
-        routes_node *node = run->nodes + l;
-        node->visits = list;
-        node->offered = offered;
+    int *list = run->queues[0].visits, *offered = run->queues[0].offered;
+    for (int k = 0; k < run->queue_count; k++) {
+        routes_queue *queue = run->queues + k;
+        queue->visits = list;
+        queue->offered = offered;
         for (int v = 0; v < run->visit_count; v++)
-            if (run->visits[v].node == l) {
-                node->offered[node->visit_count] = run->visits[v].offered;
-                node->visits[node->visit_count++] = v;
+            if (run->visits[v].queue == k) {
+                queue->offered[queue->visit_count] = run->visits[v].offered;
+                queue->visits[queue->visit_count++] = v;
             }
-        list += node->visit_count;
-        offered += node->visit_count;
+        list += queue->visit_count;
+        offered += queue->visit_count;
     }
 }
 
@@ -180,10 +195,10 @@ static void list_visits(pi2_routes *run)
 static void place_components(pi2_routes *run, const pi2_routes_problem *problem)
 {
     int place = 0;
-    for (int l = 0; l < run->node_count; l++)
-        run->nodes[l].queue = place++;
-    for (int l = 0; l < run->node_count; l++)
-        run->nodes[l].entered = place++;
+    for (int k = 0; k < run->queue_count; k++)
+        run->queues[k].queue = place++;
+    for (int k = 0; k < run->queue_count; k++)
+        run->queues[k].entered = place++;
     for (int l = 0; l < run->node_count; l++) {
         run->nodes[l].controller = place;
         place += run->nodes[l].moving;
@@ -209,18 +224,18 @@ static void place_components(pi2_routes *run, const pi2_routes_problem *problem)
 }
 
 /* The reader of that kind with that delay, a new one if need be. */
-static int find_reader(pi2_routes *run, int kind, int node, double delay, const int *nodes, int count)
+static int find_reader(pi2_routes *run, int kind, int queue, double delay, const int *queues, int count)
 {
     routes_reader *r = run->readers;
     for (; r < run->readers + run->reader_count; r++)
-        if (r->kind == kind && r->node == node && r->delay == delay && r->node_count == count
-            && (!count || !memcmp(r->nodes, nodes, (size_t)count * sizeof *nodes)))
+        if (r->kind == kind && r->queue == queue && r->delay == delay && r->queue_count == count
+            && (!count || !memcmp(r->queues, queues, (size_t)count * sizeof *queues)))
             return (int)(r - run->readers);
     r->kind = kind;
-    r->node = node;
+    r->queue = queue;
     r->delay = delay;
-    r->nodes = nodes;
-    r->node_count = count;
+    r->queues = queues;
+    r->queue_count = count;
     return run->reader_count++;
 }
 
@@ -237,21 +252,21 @@ static void make_readers(pi2_routes *run, const pi2_routes_problem *problem)
         if (v->hop < 0 && v == run->visits + run->classes[v->class_].from)
             run->classes[v->class_].hands_on = 1;
         else if (v->hop < 0)
-            run->nodes[v[-1].node].hands_on = 1;
+            run->queues[v[-1].queue].hands_on = 1;
     }
     run->hop_count = run->reader_count;
     for (routes_visit *v = run->visits; v < run->visits + run->visit_count; v++)
-        if (v->left >= 0 && run->nodes[v->node].entry < 0)
-            run->nodes[v->node].entry = find_reader(run, ENTRY, v->node, 0.0, NULL, 0);
+        if (v->left >= 0 && run->queues[v->queue].entry < 0)
+            run->queues[v->queue].entry = find_reader(run, ENTRY, v->queue, 0.0, NULL, 0);
     run->entry_end = run->reader_count;
     for (int i = 0; i < run->class_count; i++) {
         routes_class *c = run->classes + i;
         double delay = c->base_rtt;
-        c->reader = find_reader(run, BACK, -1, delay, c->nodes, c->end - c->from);
+        c->reader = find_reader(run, BACK, -1, delay, c->queues, c->end - c->from);
         for (int v = c->from; v < c->end; v++) {
             const double hop = hop_to(run, problem, run->visits + v);
             delay = delay > hop ? delay - hop : 0.0;
-            run->visits[v].signals = find_reader(run, BACK, -1, delay, c->nodes + (v - c->from), c->end - v);
+            run->visits[v].signals = find_reader(run, BACK, -1, delay, c->queues + (v - c->from), c->end - v);
         }
     }
 }
@@ -261,7 +276,7 @@ static void find_encoders(pi2_routes *run)
 {
     for (routes_visit *v = run->visits; v < run->visits + run->visit_count; v++) {
         const routes_node *node = run->nodes + v->node;
-        v->encoder = node->moving == 1 ? node->aqm->plain.encoder : PI2_OTHER_ENCODER;
+        v->encoder = node->moving == 1 && node->bands == 1 ? node->aqm->plain.encoder : PI2_OTHER_ENCODER;
         v->coupling = node->aqm->plain.k;
         v->controller = node->controller;
         v->scalable = run->classes[v->class_].signal == PI2_FLUID_SCALABLE;
@@ -280,15 +295,24 @@ static void read(pi2_routes *run, int reader, int component)
 /* Which rates come from the past, or are read there, and which queue what comes fills. */
 static void find_delayed(pi2_routes *run)
 {
-    for (int l = 0; l < run->node_count; l++)
-        run->fills[run->nodes[l].entered] = run->nodes[l].queue;
+    for (int k = 0; k < run->queue_count; k++)
+        run->fills[run->queues[k].entered] = run->queues[k].queue;
     for (int v = 0; v < run->visit_count; v++) {
         const routes_visit *visit = run->visits + v;
-        const int first = visit->from == run->classes[visit->class_].sent;
+        const int first = visit->from == run->classes[visit->class_].sent, dual = run->nodes[visit->node].bands == 2;
+        const routes_queue *queue = run->queues + visit->queue;
         run->delayed[visit->from] = visit->hop >= 0;
-        run->delayed[visit->offered] = visit->hop >= 0 || !first || run->nodes[visit->node].entry >= 0;
-        run->fills[visit->from] = run->fills[visit->offered] = run->nodes[visit->node].queue;
+        run->delayed[visit->offered] = visit->hop >= 0 || !first || queue->entry >= 0 || dual;
+        run->fills[visit->from] = run->fills[visit->offered] = queue->queue;
     }
+}
+
+/* What enters all queues of a node. */
+static void read_arrivals(pi2_routes *run, int reader, const routes_node *node)
+{
+    for (const routes_queue *q = run->queues + node->first; q < run->queues + node->first + node->bands; q++)
+        for (int k = 0; k < q->visit_count; k++)
+            read(run, reader, q->offered[k]);
 }
 
 /* What each reader reads. */
@@ -297,19 +321,22 @@ static void list_reads(pi2_routes *run)
     for (int v = 0; v < run->visit_count; v++) {
         const routes_visit *visit = run->visits + v;
         const routes_node *node = run->nodes + visit->node;
+        const routes_queue *queue = run->queues + visit->queue;
         if (visit->hop >= 0)
             read(run, visit->hop, visit->from);
-        if (node->entry >= 0) {
-            read(run, node->entry, visit->offered);
-            read(run, node->entry, node->entered);
+        if (queue->entry >= 0) {
+            read(run, queue->entry, visit->offered);
+            read(run, queue->entry, queue->entered);
         }
         for (int j = 0; j < node->moving; j++)
             read(run, visit->signals, node->controller + j);
-        read(run, run->classes[visit->class_].reader, node->queue);
+        read(run, run->classes[visit->class_].reader, queue->queue);
+        if (node->bands == 2) /* what a queue gets may depend on what enters the other one */
+            read_arrivals(run, run->classes[visit->class_].reader, node);
         if (node->aqm->queue_signals) {
-            read(run, visit->signals, node->queue);
-            for (int k = 0; k < node->visit_count; k++)
-                read(run, visit->signals, run->visits[node->visits[k]].offered);
+            for (int k = 0; k < node->bands; k++)
+                read(run, visit->signals, run->queues[node->first + k].queue);
+            read_arrivals(run, visit->signals, node);
         }
     }
     for (int i = 0; i < run->class_count; i++)
@@ -324,6 +351,8 @@ int routes_lay_out(pi2_routes *run, const pi2_routes_problem *problem)
     size_t mode = sizeof(routes_mode) + (size_t)problem->node_count * sizeof(routes_link)
                   + (size_t)problem->class_count * sizeof(fluid_share);
     run->node_count = problem->node_count;
+    for (int l = 0; l < run->node_count; l++)
+        run->queue_count += problem->nodes[l].aqm->bands;
     run->class_count = problem->class_count;
     run->visit_count = count_visits(problem);
     take_parts(&parts, run);

@@ -17,17 +17,26 @@ routes_mode *routes_change_mode(pi2_routes *run)
     return run->mode = mode;
 }
 
-void routes_set_bound(pi2_routes *run, int l, int bound)
+void routes_set_bound(pi2_routes *run, int k, int bound)
 {
-    const int before = run->mode->links[l].bound, entry = run->nodes[l].entry;
+    const routes_queue *queue = run->queues + k;
+    const int before = routes_bound(run, run->mode, k), entry = queue->entry;
     if (before == bound)
         return;
-    routes_change_mode(run)->links[l].bound = (signed char)bound;
+    routes_change_mode(run)->links[queue->node].bound[queue->band] = (signed char)bound;
     if (before == EMPTY && entry >= 0 && run->readers[entry].reader.count) {
         routes_reader *reader = run->readers + entry; /* what leaves came just now */
         reader->reader.place = reader->reader.count - 1;
         reader->d = run->now->t;
     }
+}
+
+void routes_set_bounds(pi2_routes *run, int l, int from, int to)
+{
+    const routes_node *node = run->nodes + l;
+    for (int k = 0; k < node->bands; k++)
+        if (run->mode->links[l].bound[k] == from)
+            routes_set_bound(run, node->first + k, to);
 }
 
 void routes_hold_clips(pi2_routes *run, int l)
@@ -36,35 +45,45 @@ void routes_hold_clips(pi2_routes *run, int l)
     double slope[PI2_AQM_STATES], state[PI2_AQM_STATES];
     if (!node->continuous)
         return;
-    routes_controller_slope(run, l, run->now->y, run->now->net[l], slope);
+    routes_controller_slope(run, l, run->now->y, run->now->net + node->first, slope);
     routes_state(node, run->now->y, state);
     controller_hold(node->aqm, node->law, node->moving, node->moves, slope, state, node->held);
 }
 
-static int bound_of(const pi2_routes *run, int l)
+/* Which bounds hold the queues of a node. */
+static void find_bounds(const pi2_routes *run, int l, int *bound)
 {
-    const double q = run->now->y[run->nodes[l].queue], net = run->now->net[l];
-    return q <= 0.0 && net <= 0.0                         ? EMPTY
-           : q >= run->nodes[l].buffer && net >= 0.0 ? FULL
-                                                          : FREE;
+    const routes_node *node = run->nodes + l;
+    const double *net = run->now->net + node->first;
+    double q[2], all = 0.0, growth;
+    for (int k = 0; k < node->bands; k++)
+        all += q[k] = run->now->y[run->queues[node->first + k].queue];
+    growth = node->bands == 2 ? routes_growth(run, l, net) : net[0];
+    for (int k = 0; k < node->bands; k++)
+        bound[k] = q[k] <= 0.0 && net[k] <= 0.0             ? EMPTY
+                   : all >= node->buffer && growth >= 0.0 ? FULL
+                                                            : FREE;
 }
 
 void routes_hold_bounds(pi2_routes *run)
 {
-    for (int round = 0; round <= run->node_count; round++) { /* what one lets through decides about the next */
+    for (int round = 0; round <= run->queue_count; round++) { /* what one lets through decides about the next */
         int changed = 0;
         routes_look(run, run->now);
         for (int l = 0; l < run->node_count; l++) {
-            const int bound = bound_of(run, l);
-            changed |= bound != run->mode->links[l].bound;
-            routes_set_bound(run, l, bound);
+            int bound[2];
+            find_bounds(run, l, bound);
+            for (int k = 0; k < run->nodes[l].bands; k++) {
+                changed |= bound[k] != run->mode->links[l].bound[k];
+                routes_set_bound(run, run->nodes[l].first + k, bound[k]);
+            }
         }
         if (!changed)
             break;
         routes_choose(run);
     }
     for (int l = 0; l < run->node_count; l++) {
-        if (run->mode->links[l].bound == FULL)
+        if (routes_is_full(run->mode->links + l, run->nodes[l].bands))
             routes_end_slow_starts(run, l);
         routes_hold_clips(run, l);
     }

@@ -10,7 +10,9 @@ static inline void routes_set_capacity(routes_link *link, double capacity)
     link->capacity = capacity;
     link->per_packet = 1.0 / capacity;
 }
-void routes_set_bound(pi2_routes *run, int l, int bound);
+void routes_set_bound(pi2_routes *run, int k, int bound);
+/* The same of all queues of a node that are held in one way. */
+void routes_set_bounds(pi2_routes *run, int l, int from, int to);
 /* Holds every bound that stops the motion, and no other. */
 void routes_hold_bounds(pi2_routes *run);
 void routes_hold_clips(pi2_routes *run, int l);

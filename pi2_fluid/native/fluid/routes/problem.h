@@ -7,11 +7,11 @@
 typedef struct {
     double capacity; /* packets/s */
     double buffer;   /* packets */
-    const pi2_aqm_law *aqm; /* of one band */
+    const pi2_aqm_law *aqm;
     const void *parameters; /* what configures it; it must last as long as the run */
     double update_interval; /* s; INFINITY: the queue never ticks */
     int continuous;         /* the controller moves by its flow instead */
-    double queue;           /* packets, before time 0 */
+    double queues[2];       /* packets of each band, before time 0 */
     double state[PI2_AQM_STATES];
     size_t push_count;
     const double *pushes; /* before each update: added to the controller's variable, the first state */
@@ -43,10 +43,11 @@ typedef struct {
     long long most_steps;
 } pi2_routes_problem;
 
-/* Where the rows of a call go, one element per row and node (l), row and class (c), or row and visit (v): a class at a
- * node of its route, class by class. */
+/* Where the rows of a call go, one element per row and queue (q), node by node, row and node (l), row and class (c), or
+ * row and visit (v): a class at a node of its route, class by class. */
 typedef struct {
-    double *queue, *queue_delay, *controller, *capacity; /* l: packets, s, of the law, packets/s */
+    double *queue, *queue_delay;                         /* q: packets, s */
+    double *controller, *capacity;                       /* l: of the law, packets/s */
     double *window;                                      /* c: segments of a flow */
     double *p, *leaving;                                 /* v: probability of a signal, packets/s that leave */
 } pi2_routes_rows;

@@ -4,7 +4,7 @@ static double entered_at(const pi2_routes *run, const routes_reader *reader, dou
 {
     const double *c = past_cubics(&run->past, segment);
     const double start = run->past.start[past_slot(&run->past, segment)];
-    return past_value(c, run->stored, run->nodes[reader->node].entered, t - start);
+    return past_value(c, run->stored, run->queues[reader->queue].entered, t - start);
 }
 
 static void open(pi2_routes *run, fluid_reader *r)
@@ -25,7 +25,7 @@ void routes_stretch(pi2_routes *run, routes_reader *reader)
     if (reader->kind == ENTRY) {
         const size_t first = r->marks[r->place].index;
         reader->low = r->low <= BEGINNING              ? -INFINITY
-                      : first >= run->past.length      ? run->now->y[run->nodes[reader->node].entered]
+                      : first >= run->past.length      ? run->now->y[run->queues[reader->queue].entered]
                       : first < run->past.oldest       ? -INFINITY
                                                        : entered_at(run, reader, r->low, first);
         reader->high = r->open ? INFINITY : entered_at(run, reader, r->high, r->last);
@@ -75,7 +75,7 @@ static void seek_entry(pi2_routes *run, routes_reader *reader, double gone)
     while (high - low > 1) {
         const size_t middle = (low + high) / 2, segment = r->marks[middle].index;
         const double then = segment < run->past.oldest   ? -INFINITY
-                            : segment >= run->past.length ? run->now->y[run->nodes[reader->node].entered]
+                            : segment >= run->past.length ? run->now->y[run->queues[reader->queue].entered]
                                                           : entered_at(run, reader, r->marks[middle].time, segment);
         if (then <= gone)
             low = middle;
@@ -90,12 +90,12 @@ static void seek(pi2_routes *run, routes_reader *reader, const routes_point *at)
 {
     double t = at->t - reader->delay;
     if (reader->kind == ENTRY) {
-        const routes_node *node = run->nodes + reader->node;
-        seek_entry(run, reader, at->y[node->entered] - at->y[node->queue]);
+        const routes_queue *queue = run->queues + reader->queue;
+        seek_entry(run, reader, at->y[queue->entered] - at->y[queue->queue]);
         return;
     }
-    for (int k = 0; k < reader->node_count; k++)
-        t -= at->tau[reader->nodes[k]];
+    for (int k = 0; k < reader->queue_count; k++)
+        t -= at->tau[reader->queues[k]];
     reader_seek(&reader->reader, t + run->close);
 }
 
@@ -108,8 +108,14 @@ void routes_seek(pi2_routes *run, const routes_point *at)
 static int reads_now(const pi2_routes *run, const routes_reader *reader)
 {
     if (reader->kind == ENTRY)
-        return run->now->y[run->nodes[reader->node].queue] <= 0.0;
+        return run->now->y[run->queues[reader->queue].queue] <= 0.0;
     return reader->reader.high + routes_find_place(run, reader, run->now).over >= run->now->t - run->close;
+}
+
+void routes_seek_back(pi2_routes *run)
+{
+    for (int r = run->entry_end; r < run->reader_count; r++)
+        seek(run, run->readers + r, run->now);
 }
 
 void routes_seek_now(pi2_routes *run)
@@ -129,18 +135,16 @@ routes_place routes_find_place(const pi2_routes *run, const routes_reader *reade
     const fluid_reader *r = &reader->reader;
     routes_place place = {0.0, -INFINITY, 1.0};
     if (reader->kind == ENTRY) { /* by when it leaves: then all is as even as the link is */
-        const routes_node *node = run->nodes + reader->node;
-        const double gone = at->y[node->entered] - at->y[node->queue];
-        const double capacity = run->mode->links[reader->node].capacity;
-        place.under = (reader->low - gone) / capacity;
-        place.over = r->open ? -INFINITY : (gone - reader->high) / capacity;
+        const routes_queue *queue = run->queues + reader->queue;
+        const double gone = at->y[queue->entered] - at->y[queue->queue], served = at->served[reader->queue];
+        place.under = (reader->low - gone) / served;
+        place.over = r->open ? -INFINITY : (gone - reader->high) / served;
         return place;
     }
     double d = at->t - reader->delay;
-    for (int k = 0; k < reader->node_count; k++) {
-        const int l = reader->nodes[k];
-        d -= at->tau[l];
-        place.speed -= at->f[run->nodes[l].queue] * run->mode->links[l].per_packet;
+    for (int k = 0; k < reader->queue_count; k++) {
+        d -= at->tau[reader->queues[k]];
+        place.speed -= at->d_tau[reader->queues[k]];
     }
     place.under = r->low - d;
     place.over = r->open ? -INFINITY : d - r->high;

@@ -13,6 +13,8 @@ void routes_mark(pi2_routes *run, routes_reader *reader, int order);
 void routes_mark_all(pi2_routes *run);
 /* Goes to where everyone reads from a point, after delays have jumped. */
 void routes_seek(pi2_routes *run, const routes_point *at);
+/* The same from the present, for those whose delay follows from queues. */
+void routes_seek_back(pi2_routes *run);
 /* The same for those who read what is happening now. */
 void routes_seek_now(pi2_routes *run);
 /* How far a reader, looking back from a point, is out of its stretch (s), and how fast it moves. */
@@ -26,8 +28,8 @@ static inline int routes_is_inside(const pi2_routes *run, const routes_reader *r
     double d = at->t - reader->delay;
     if (reader->kind == ENTRY)
         return 0;
-    for (int k = 0; k < reader->node_count; k++)
-        d -= at->tau[reader->nodes[k]];
+    for (int k = 0; k < reader->queue_count; k++)
+        d -= at->tau[reader->queues[k]];
     return d > reader->reader.low + run->close;
 }
 routes_place routes_find_place(const pi2_routes *run, const routes_reader *reader, const routes_point *at);

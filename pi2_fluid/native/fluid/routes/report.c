@@ -1,5 +1,7 @@
 #include "fluid/routes/report.h"
 
+#include <string.h>
+
 #include "fluid/routes/entries.h"
 #include "fluid/routes/plant.h"
 
@@ -14,8 +16,11 @@ static void keep_within_bounds(const pi2_routes *run, double *y)
 {
     for (int l = 0; l < run->node_count; l++) {
         const routes_node *node = run->nodes + l;
-        double state[PI2_AQM_STATES], *q = y + node->queue;
-        *q = *q < 0.0 ? 0.0 : *q > node->buffer ? node->buffer : *q;
+        double state[PI2_AQM_STATES];
+        for (int k = 0; k < node->bands; k++) {
+            double *q = y + run->queues[node->first + k].queue;
+            *q = *q < 0.0 ? 0.0 : *q > node->buffer ? node->buffer : *q;
+        }
         routes_state(node, y, state);
         node->aqm->saturate(node->law, state);
         for (int j = 0; j < node->moving; j++)
@@ -27,8 +32,8 @@ static void keep_within_bounds(const pi2_routes *run, double *y)
         y[j] = y[j] > 0.0 ? y[j] : 0.0;
 }
 
-/* The rates with which those entered who leave a node now, in run->then. */
-static void find_entered(pi2_routes *run, routes_node *node, double gone)
+/* The rates with which those entered who leave a queue now, in run->then. */
+static void find_entered(pi2_routes *run, routes_queue *node, double gone)
 {
     const fluid_past *past = &run->past;
     size_t i = node->departures > past->oldest ? node->departures : past->oldest;
@@ -44,23 +49,38 @@ static void find_entered(pi2_routes *run, routes_node *node, double gone)
         run->then[j] = run->then[j] > 0.0 ? run->then[j] : 0.0;
 }
 
-static void report_leaving(pi2_routes *run, int l, const double *y, const routes_link *link, double *leaving)
+static void report_leaving(pi2_routes *run, int q, const double *y, const routes_link *link, double share, double *leaving)
 {
-    routes_node *node = run->nodes + l;
+    routes_queue *node = run->queues + q;
     const double *rates = y;
-    double total, served = routes_arrivals(run, l, y);
-    if (link->bound != EMPTY || served > link->capacity)
-        served = link->capacity;
+    double total, served = routes_arrivals(run, q, y);
+    if (link->bound[node->band] != EMPTY || served > share)
+        served = share;
     if (y[node->queue] > 0.0) {
         find_entered(run, node, y[node->entered] - y[node->queue]);
         rates = run->then;
     }
-    total = routes_arrivals(run, l, rates);
+    total = routes_arrivals(run, q, rates);
     for (int k = 0; k < node->visit_count; k++) {
         const int v = node->visits[k];
         const double rate = rates[run->visits[v].offered];
         leaving[v] = total > 0.0 ? served * rate / total : 0.0;
     }
+}
+
+/* What each queue of a node gets while packets wait, and their delays. */
+static void find_shares(const pi2_routes *run, int l, const double *y, const routes_mode *mode, double *served,
+                        double *tau)
+{
+    const routes_node *node = run->nodes + l;
+    if (node->bands == 2) {
+        const routes_shares_of_link shares = routes_share(run, l, y, mode);
+        memcpy(served, shares.served, sizeof shares.served);
+        memcpy(tau, shares.tau, sizeof shares.tau);
+        return;
+    }
+    served[0] = mode->links[l].capacity;
+    tau[0] = y[run->queues[node->first].queue] / served[0];
 }
 
 /* Of a sender without window, or whose rate hears signals at once, what it sends in one round-trip time. */
@@ -71,8 +91,12 @@ static double window(const pi2_routes *run, double t, const double *y, const rou
     double rtt = c->base_rtt;
     if (c->listens && !c->answers)
         return y[c->x];
-    for (int k = 0; k < c->end - c->from; k++)
-        rtt += y[run->nodes[c->nodes[k]].queue] / mode->links[c->nodes[k]].capacity;
+    for (int k = 0; k < c->end - c->from; k++) {
+        const routes_queue *queue = run->queues + c->queues[k];
+        double served[2], tau[2];
+        find_shares(run, queue->node, y, mode, served, tau);
+        rtt += tau[queue->band];
+    }
     if (count <= 0.0)
         return 0.0;
     return (c->answers ? y[c->sent] / count : routes_rate(c, y + c->x, 0.0, rtt)) * rtt;
@@ -81,7 +105,7 @@ static double window(const pi2_routes *run, double t, const double *y, const rou
 void routes_report(pi2_routes *run, double t, int earlier, size_t row, pi2_routes_rows rows)
 {
     const routes_mode *mode = earlier ? past_mode(&run->past, run->past.length - 1) : run->mode;
-    const size_t nodes = (size_t)run->node_count, classes = (size_t)run->class_count, visits = (size_t)run->visit_count;
+    const size_t nodes = (size_t)run->node_count, queues = (size_t)run->queue_count, classes = (size_t)run->class_count, visits = (size_t)run->visit_count;
     double *y = run->scratch.y;
     if (earlier)
         interpolate(run, t, y);
@@ -91,13 +115,17 @@ void routes_report(pi2_routes *run, double t, int earlier, size_t row, pi2_route
     keep_within_bounds(run, y);
     for (int l = 0; l < run->node_count; l++) {
         const routes_node *node = run->nodes + l;
-        double state[PI2_AQM_STATES];
+        double state[PI2_AQM_STATES], served[2], tau[2];
         routes_state(node, y, state);
-        rows.queue[row * nodes + l] = y[node->queue];
-        rows.queue_delay[row * nodes + l] = y[node->queue] / mode->links[l].capacity;
+        find_shares(run, l, y, mode, served, tau);
         rows.controller[row * nodes + l] = node->aqm->controller(node->law, state);
         rows.capacity[row * nodes + l] = mode->links[l].capacity;
-        report_leaving(run, l, y, mode->links + l, rows.leaving + row * visits);
+        for (int k = 0; k < node->bands; k++) {
+            const int q = node->first + k;
+            rows.queue[row * queues + q] = y[run->queues[q].queue];
+            rows.queue_delay[row * queues + q] = tau[k];
+            report_leaving(run, q, y, mode->links + l, served[k], rows.leaving + row * visits);
+        }
     }
     for (int i = 0; i < run->class_count; i++)
         rows.window[row * classes + i] = window(run, t, y, mode, i);

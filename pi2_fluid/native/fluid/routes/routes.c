@@ -20,6 +20,8 @@
 /* The longest that anything waits and travels: how far back readers may look. */
 static void find_lookback(pi2_routes *run, const pi2_routes_problem *problem)
 {
+    static const int both[2] = {1, 1};
+    static const double none[2] = {0.0, 0.0};
     double steady = 0.0, waits = 0.0;
     run->least_capacity = INFINITY;
     for (int l = 0; l < run->node_count; l++) {
@@ -27,6 +29,11 @@ static void find_lookback(pi2_routes *run, const pi2_routes_problem *problem)
         for (int i = 0; i < problem->change_count; i++)
             if (problem->changes[i].node == l && problem->changes[i].capacity < least)
                 least = problem->changes[i].capacity;
+        if (run->nodes[l].bands == 2) { /* the smaller share */
+            double served[2];
+            run->nodes[l].aqm->serve(run->nodes[l].law, both, none, 1.0, served);
+            least *= served[0] < served[1] ? served[0] : served[1];
+        }
         waits += problem->nodes[l].buffer / least;
         run->least_capacity = least < run->least_capacity ? least : run->least_capacity;
     }
@@ -73,19 +80,23 @@ static void set_node(pi2_routes *run, const pi2_routes_problem *problem, int l)
     const pi2_routes_node *from = problem->nodes + l;
     routes_node *node = run->nodes + l;
     double *y = run->now->y;
-    if (problem->began) {
+    if (problem->began)
         memcpy(node->state, from->state, sizeof node->state);
-        y[node->queue] = from->queue;
-    }
     for (int j = 0; j < node->moving; j++) {
         y[node->controller + j] = node->state[node->moves[j]];
         run->weights[node->controller + j] = CONTROLLER_WEIGHT;
     }
     routes_set_capacity(run->mode->links + l, from->capacity);
-    run->mode->links[l].bound = EMPTY;
-    run->weights[node->queue] = QUEUE_WEIGHT * from->capacity;
-    for (int k = 0; k < node->visit_count; k++)
-        run->weights[run->visits[node->visits[k]].offered] = from->capacity;
+    for (int k = 0; k < node->bands; k++) {
+        const routes_queue *queue = run->queues + node->first + k;
+        if (problem->began)
+            y[queue->queue] = from->queues[k];
+        /* what one of two queues gets depends on whether packets wait in the other */
+        run->mode->links[l].bound[k] = node->bands == 2 && y[queue->queue] > 0.0 ? FREE : EMPTY;
+        run->weights[queue->queue] = QUEUE_WEIGHT * from->capacity;
+        for (int n = 0; n < queue->visit_count; n++)
+            run->weights[queue->offered[n]] = from->capacity;
+    }
 }
 
 static void set_class(pi2_routes *run, const pi2_routes_problem *problem, int i)
@@ -136,15 +147,15 @@ static double pass_on(pi2_routes *run)
     for (int n = 0; n < run->visit_count; n++) {
         const routes_visit *v = run->visits + n;
         const routes_node *node = run->nodes + v->node;
+        const routes_queue *queue = run->queues + v->queue;
         const double kept = run->classes[v->class_].thinned ? routes_kept(node, y) : 1.0;
         double total, left;
         y[v->offered] = kept * y[v->from];
         if (v->left < 0)
             continue;
-        total = routes_arrivals(run, v->node, y);
-        left = y[node->queue] > 0.0 && total > 0.0
-                   ? run->mode->links[v->node].capacity * y[v->offered] / total
-                   : y[v->offered];
+        total = routes_arrivals(run, v->queue, y);
+        left = y[queue->queue] > 0.0 && total > 0.0 ? run->now->served[v->queue] * y[v->offered] / total
+                                                     : y[v->offered];
         if (fabs(left - y[v->left]) > most * left)
             most = fabs(left - y[v->left]) / left;
         y[v->left] = left;
@@ -157,12 +168,43 @@ static void flow_at_rest(pi2_routes *run)
 {
     static const int ROUNDS = 1000;
     static const double SAME_RATE = 1e-14;
-    routes_delays(run, run->now);
-    for (int i = 0; i < run->class_count; i++)
-        run->heard[i] = run->classes[i].answers ? signals_at_rest(run, i) : 0.0;
-    routes_send(run, run->now, run->heard, 1);
-    for (int round = 0; round < ROUNDS && pass_on(run) > SAME_RATE; round++)
-        ;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (!round || run->dual) {
+            routes_delays(run, run->now);
+            for (int i = 0; i < run->class_count; i++)
+                run->heard[i] = run->classes[i].answers ? signals_at_rest(run, i) : 0.0;
+            routes_send(run, run->now, run->heard, 1);
+        }
+        if (!(pass_on(run) > SAME_RATE) && (round || !run->dual))
+            break;
+    }
+}
+
+/* Which bounds held the queues of a node before time 0, and how fast packets entered. */
+static void rest_at(pi2_routes *run, int l)
+{
+    const routes_node *node = run->nodes + l;
+    routes_link *link = run->mode->links + l;
+    const double *y = run->now->y;
+    double *f = run->now->f;
+    if (node->bands == 1) {
+        const routes_queue *queue = run->queues + node->first;
+        const double arrivals = routes_arrivals(run, node->first, y), q = y[queue->queue];
+        link->bound[0] = q >= node->buffer && arrivals >= link->capacity ? FULL
+                         : q > 0.0 || arrivals > link->capacity          ? FREE
+                                                                         : EMPTY;
+        f[queue->entered] = link->bound[0] == EMPTY ? arrivals : link->capacity;
+    } else {
+        const routes_shares_of_link shares = routes_share(run, l, y, run->mode);
+        double q = 0.0;
+        for (int k = 0; k < 2; k++) {
+            const routes_queue *queue = run->queues + node->first + k;
+            q += y[queue->queue];
+            f[queue->entered] = shares.served[k];
+        }
+        if (q >= node->buffer && routes_growth(run, l, shares.net) >= 0.0)
+            routes_set_bounds(run, l, FREE, FULL);
+    }
 }
 
 /* The time before 0, in which all has always been as it is: what waits has entered evenly. */
@@ -171,16 +213,10 @@ static void rest(pi2_routes *run)
     double *y = run->now->y, *f = run->now->f, *y0 = run->trial->y;
     flow_at_rest(run);
     memcpy(y0, y, (size_t)run->stored * sizeof *y0);
-    for (int l = 0; l < run->node_count; l++) {
-        const routes_node *node = run->nodes + l;
-        routes_link *link = run->mode->links + l;
-        const double arrivals = routes_arrivals(run, l, y), q = y[node->queue];
-        link->bound = q >= node->buffer && arrivals >= link->capacity ? FULL
-                      : q > 0.0 || arrivals > link->capacity          ? FREE
-                                                                      : EMPTY;
-        f[node->entered] = link->bound == EMPTY ? arrivals : link->capacity;
-        y0[node->entered] = -run->lookback * f[node->entered];
-    }
+    for (int l = 0; l < run->node_count; l++)
+        rest_at(run, l);
+    for (const routes_queue *q = run->queues; q < run->queues + run->queue_count; q++)
+        y0[q->entered] = -run->lookback * f[q->entered];
     past_append(&run->past, BEGINNING, -run->lookback, y0, run->trial->f, y0, run->trial->f);
     past_append(&run->past, -run->lookback, 0.0, y0, f, y, f);
 }

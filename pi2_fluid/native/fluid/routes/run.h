@@ -12,9 +12,9 @@ typedef struct {
     fluid_reader reader;
     int kind;
     double delay;    /* s: the part that stays, */
-    int node_count;
-    const int *nodes; /* and the nodes whose queue delays come to it */
-    int node;        /* of an ENTRY */
+    int queue_count;
+    const int *queues; /* and the queues whose delays come to it */
+    int queue;       /* of an ENTRY */
     int used;        /* whether what it reads matters now */
     int image, order; /* side on which it leaves its stretch (0: none); of a mark to be made */
     double d;        /* s: where it reads now, */
@@ -36,20 +36,27 @@ typedef struct {
     int states, moving, moves[PI2_AQM_STATES];
     double state[PI2_AQM_STATES]; /* those that do not move */
     double held[PI2_AQM_STATES];
-    int queue, entered, controller; /* where they lie in the state */
+    int first, bands;               /* its queues: one, or that of Classic and that of L4S packets */
+    int controller;                 /* where it lies in the state */
     int sides;                      /* and the answers of its comparisons among those of the mode; see sides.h */
-    int entry;                      /* reader, -1: nobody needs it */
-    int hands_on;                   /* whether what leaves is at another node at once */
-    int visit_count;
-    int *visits, *offered;         /* those, and where what they offer lies */
     double *pushes;
     size_t push_count;
-    size_t departures; /* for reports: segment in which came what leaves now */
-    double total;      /* packets/s that came then */
 } routes_node;
 
+/* One of a node's. */
 typedef struct {
-    int class_, node;
+    int node, band;
+    int queue, entered;    /* where they lie in the state */
+    int entry;             /* reader, -1: nobody needs it */
+    int hands_on;          /* whether what leaves is at another node at once */
+    int visit_count;
+    int *visits, *offered; /* those, and where what they offer lies */
+    size_t departures;     /* for reports: segment in which came what leaves now */
+    double total;          /* packets/s that came then */
+} routes_queue;
+
+typedef struct {
+    int class_, node, queue;
     int from;    /* component: what left the node before, or was sent, */
     int hop;     /* and its reader, -1: no delay */
     int offered; /* component: packets/s that enter */
@@ -70,14 +77,14 @@ typedef struct {
     int x, states, expected, sent;
     int sides;         /* where the answers of its comparisons lie */
     int reader;
-    int from, end;     /* its visits */
-    int *nodes;
+    int from, end;     /* its visits, */
+    int *queues;       /* and in which queue it waits at each */
     double base_rtt, start, start_jitter, most;
 } routes_class;
 
 typedef struct {
     double capacity, per_packet; /* packets/s; s */
-    signed char bound;
+    signed char bound[2]; /* of each of its queues */
 } routes_link;
 
 /* The discrete state; fluid_share of each class follows after the links, then the answers of the nodes' comparisons. */
@@ -90,19 +97,22 @@ typedef struct routes_mode {
 typedef struct {
     double t;
     double *y, *f;
-    double *tau, *net; /* of each node: s, packets/s */
+    double *tau, *net, *served; /* of each queue: s, packets/s: how it would grow, and what it gets while packets wait */
+    double *d_tau, *d_served;   /* slopes of delays, and of what dual queues get */
     double *rtt, *per_rtt; /* of each class: s, 1/s */
 } routes_point;
 
 typedef struct {
-    int kind, index;    /* as fluid_event; of which node or class, of a SIDE nodes first */
+    int kind, index;    /* as fluid_event; of which queue, of a buffer or clip which node, or class; of a SIDE nodes first */
     int state;          /* of a controller; number of a comparison */
     double bound, side;
 } routes_event;
 
 typedef struct pi2_routes {
-    int node_count, class_count, visit_count, sum, answering;
+    int node_count, queue_count, class_count, visit_count, sum, answering;
+    int dual; /* whether a node has two queues */
     routes_node *nodes;
+    routes_queue *queues;
     routes_class *classes;
     routes_visit *visits;
     routes_reader *readers; /* the HOPs, the ENTRYs, the BACKs: */
@@ -169,6 +179,11 @@ static inline const signed char *routes_sides(const pi2_routes *run, const route
 static inline const signed char *routes_rate_sides(const pi2_routes *run, const routes_class *c)
 {
     return run->by_numbers || !c->law->comparisons ? NULL : run->sides + c->sides;
+}
+
+static inline int routes_bound(const pi2_routes *run, const routes_mode *mode, int k)
+{
+    return mode->links[run->queues[k].node].bound[run->queues[k].band];
 }
 
 static inline const routes_mode *routes_mode_then(const pi2_routes *run, const routes_reader *reader)

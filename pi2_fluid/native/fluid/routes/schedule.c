@@ -27,9 +27,11 @@ static void change_capacity(pi2_routes *run, int l, double capacity)
 {
     const routes_node *node = run->nodes + l;
     routes_set_capacity(routes_change_mode(run)->links + l, capacity);
-    run->weights[node->queue] = QUEUE_WEIGHT * capacity;
-    for (int k = 0; k < node->visit_count; k++)
-        run->weights[run->visits[node->visits[k]].offered] = capacity;
+    for (const routes_queue *q = run->queues + node->first; q < run->queues + node->first + node->bands; q++) {
+        run->weights[q->queue] = QUEUE_WEIGHT * capacity;
+        for (int k = 0; k < q->visit_count; k++)
+            run->weights[q->offered[k]] = capacity;
+    }
 }
 
 void routes_take_changes(pi2_routes *run)

@@ -9,13 +9,13 @@ static void node_differences(pi2_routes *run, int l, const routes_point *at)
 {
     const routes_node *node = run->nodes + l;
     const routes_link *link = run->mode->links + l;
-    const double net = routes_arrivals(run, l, at->y) - link->capacity;
-    double state[PI2_AQM_STATES];
+    double state[PI2_AQM_STATES], growth = 0.0; /* two queues do not move by their flow */
     pi2_seen seen;
+    if (node->bands == 1)
+        growth = routes_queue_slope(link, routes_arrivals(run, node->first, at->y) - link->capacity) * link->per_packet;
     routes_state(node, at->y, state);
     routes_seen(run, l, at->y, run->mode, &seen);
-    node->aqm->differences(node->law, state, &seen, routes_queue_slope(link, net) * link->per_packet,
-                           routes_sides(run, run->mode, l), run->distances);
+    node->aqm->differences(node->law, state, &seen, growth, routes_sides(run, run->mode, l), run->distances);
 }
 
 static int is_asked(const pi2_routes *run, int i)

@@ -27,17 +27,17 @@ static inline void go_to(pi2_routes *run, routes_reader *r, double t)
 static inline void go_back(pi2_routes *run, routes_reader *r, const routes_point *at)
 {
     double t = at->t - r->delay;
-    for (int k = 0; k < r->node_count; k++)
-        t -= at->tau[r->nodes[k]];
+    for (int k = 0; k < r->queue_count; k++)
+        t -= at->tau[r->queues[k]];
     go_to(run, r, t);
 }
 
 /* How fast the instant moves that a reader looks back at. */
-static double speed(const pi2_routes *run, const routes_reader *r, const double *slopes)
+static double speed(const routes_reader *r, const routes_point *at)
 {
     double found = 1.0;
-    for (int k = 0; k < r->node_count; k++)
-        found -= slopes[run->nodes[r->nodes[k]].queue] * run->mode->links[r->nodes[k]].per_packet;
+    for (int k = 0; k < r->queue_count; k++)
+        found -= at->d_tau[r->queues[k]];
     return found;
 }
 
@@ -72,8 +72,8 @@ static inline double encoded(const pi2_routes *run, const routes_visit *v, const
 }
 
 /* The probability of a signal, of all nodes of its route, that a class hears: now, or later by `after` (s) if all goes on
- * by these slopes. */
-static inline double hear(const pi2_routes *run, int i, double after, const double *slopes)
+ * by the slopes at a point. */
+static inline double hear(const pi2_routes *run, int i, double after, const routes_point *at)
 {
     const routes_class *c = run->classes + i;
     double together = 0.0;
@@ -87,7 +87,7 @@ static inline double hear(const pi2_routes *run, int i, double after, const doub
         if (after == 0.0 && v->encoder != PI2_OTHER_ENCODER)
             p = encoded(run, v, r);
         else
-            p = signal_then(run, c, v, after != 0.0 ? after * speed(run, r, slopes) : 0.0);
+            p = signal_then(run, c, v, after != 0.0 ? after * speed(r, at) : 0.0);
         together = routes_combine(run, together, p);
     }
     return together;
@@ -113,11 +113,11 @@ static void answer(pi2_routes *run, const routes_point *at)
         }
 }
 
-/* What leaves the nodes where packets wait: shares of what entered. */
+/* What leaves the queues in which packets wait: shares of what entered. */
 static void leave(pi2_routes *run, routes_point *at, int all)
 {
-    for (int l = 0; l < run->node_count; l++) {
-        routes_node *node = run->nodes + l;
+    for (int q = 0; q < run->queue_count; q++) {
+        routes_queue *node = run->queues + q;
         routes_reader *r = run->readers + (node->entry >= 0 ? node->entry : 0);
         if (node->entry < 0 || !r->used || (!all && !node->hands_on))
             continue;
@@ -133,7 +133,7 @@ static void leave(pi2_routes *run, routes_point *at, int all)
                 at->y[v->left] = then;
         }
         node->total = total;
-        share = total > 0.0 ? run->mode->links[l].capacity / total : 0.0;
+        share = total > 0.0 ? at->served[q] / total : 0.0;
         for (int k = 0; k < node->visit_count; k++) {
             const routes_visit *v = run->visits + node->visits[k];
             if (v->left >= 0)
@@ -142,12 +142,12 @@ static void leave(pi2_routes *run, routes_point *at, int all)
     }
 }
 
-/* Whether what leaves a node now entered it now. */
-static int passes(const pi2_routes *run, int l)
+/* Whether what leaves a queue now entered it now. */
+static int passes(const pi2_routes *run, int k)
 {
-    const routes_node *node = run->nodes + l;
-    return run->mode->links[l].bound == EMPTY
-           || (!run->provisional && node->entry >= 0 && run->readers[node->entry].d >= run->now->t);
+    const routes_queue *queue = run->queues + k;
+    return routes_bound(run, run->mode, k) == EMPTY
+           || (!run->provisional && queue->entry >= 0 && run->readers[queue->entry].d >= run->now->t);
 }
 
 /* What comes to a node over the hop before it. */
@@ -169,7 +169,7 @@ static void pass(pi2_routes *run, routes_point *at)
     for (int n = 0; n < run->visit_count; n++) {
         const routes_visit *v = run->visits + n;
         at->y[v->offered] = let_in(run, v, at);
-        if (v->left >= 0 && passes(run, v->node))
+        if (v->left >= 0 && passes(run, v->queue))
             at->y[v->left] = at->y[v->offered];
     }
 }
@@ -180,39 +180,75 @@ static int divide(pi2_routes *run, routes_point *at)
     int news = 0;
     for (int n = 0; n < run->visit_count; n++) {
         const routes_visit *v = run->visits + n;
-        const routes_link *link = run->mode->links + v->node;
-        if (v->left < 0 || link->bound == EMPTY || !passes(run, v->node))
+        if (v->left < 0 || routes_bound(run, run->mode, v->queue) == EMPTY || !passes(run, v->queue))
             continue;
-        const double total = routes_arrivals(run, v->node, at->y);
-        const double left = total > 0.0 ? link->capacity * at->y[v->offered] / total : 0.0;
+        const double total = routes_arrivals(run, v->queue, at->y);
+        const double left = total > 0.0 ? at->served[v->queue] * at->y[v->offered] / total : 0.0;
         news |= left != at->y[v->left];
         at->y[v->left] = left;
     }
     return news;
 }
 
-/* All rates, or those that what moves depends on. */
-static void look(pi2_routes *run, routes_point *at, int all)
+/* All rates, or those that what moves depends on, given what dual queues get. */
+static void find_rates(pi2_routes *run, routes_point *at, int all)
 {
     int again = run->provisional ? 0 : MOST_ROUNDS;
     routes_delays(run, at);
     if (run->answering)
         answer(run, at);
     routes_send(run, at, run->heard, all);
-    for (routes_reader *r = run->readers; r < run->readers + run->hop_count; r++)
-        go_to(run, r, at->t - r->delay);
     leave(run, at, all);
     pass(run, at);
     while (again-- > 0 && divide(run, at)) {
         for (int n = 0; n < run->visit_count; n++) {
             const routes_visit *v = run->visits + n;
             at->y[v->offered] = let_in(run, v, at);
-            if (v->left >= 0 && run->mode->links[v->node].bound == EMPTY)
+            if (v->left >= 0 && routes_bound(run, run->mode, v->queue) == EMPTY)
                 at->y[v->left] = at->y[v->offered];
         }
     }
-    for (int l = 0; l < run->node_count; l++)
-        at->net[l] = routes_arrivals(run, l, at->y) - run->mode->links[l].capacity;
+}
+
+/* Whether dual queues get something else than rates have been found with. */
+static int shares_moved(const pi2_routes *run, const routes_point *at)
+{
+    static const double SAME_SHARE = 1e-14; /* of the capacity */
+    for (int l = 0; l < run->node_count; l++) {
+        const routes_node *node = run->nodes + l;
+        const routes_link *link = run->mode->links + l;
+        routes_shares_of_link shares;
+        if (node->bands == 1 || (link->bound[0] != EMPTY && link->bound[1] != EMPTY))
+            continue;
+        for (int k = 0; k < 2; k++)
+            shares.arrivals[k] = routes_arrivals(run, node->first + k, at->y);
+        routes_share_by(run, l, at->y, run->mode, &shares);
+        for (int k = 0; k < 2; k++)
+            if (fabs(shares.served[k] - at->served[node->first + k]) > SAME_SHARE * link->capacity)
+                return 1;
+    }
+    return 0;
+}
+
+/* All rates, or those that what moves depends on. What a dual queue gets while the other is empty depends on what arrives
+ * there, and that on how long it waits elsewhere. */
+static void look(pi2_routes *run, routes_point *at, int all)
+{
+    int rounds = run->dual ? MOST_ROUNDS : 1;
+    for (routes_reader *r = run->readers; r < run->readers + run->hop_count; r++)
+        go_to(run, r, at->t - r->delay);
+    do
+        find_rates(run, at, all);
+    while (--rounds > 0 && shares_moved(run, at));
+    for (int l = 0; l < run->node_count; l++) {
+        const routes_node *node = run->nodes + l;
+        if (node->bands == 2) {
+            const routes_shares_of_link shares = routes_share(run, l, at->y, run->mode);
+            at->net[node->first] = shares.net[0];
+            at->net[node->first + 1] = shares.net[1];
+        } else
+            at->net[node->first] = routes_arrivals(run, node->first, at->y) - run->mode->links[l].capacity;
+    }
 }
 
 void routes_look(pi2_routes *run, routes_point *at)
@@ -225,6 +261,29 @@ typedef struct {
     double x[PI2_SENDER_STATES], p, rtt;
 } heard_then;
 
+/* The delay of a queue where a reader looks. */
+static double delay_then(const pi2_routes *run, const routes_reader *r, int k)
+{
+    const routes_queue *queue = run->queues + k;
+    const routes_node *node = run->nodes + queue->node;
+    const routes_link *link = r->mode->links + queue->node;
+    const double q = routes_then(run, r, queue->queue);
+    routes_shares_of_link shares = {{0.0, 0.0}, {0.0, 0.0}, {0.0, 0.0}, {0.0, 0.0}};
+    int waits[2];
+    if (node->bands == 1)
+        return q * link->per_packet;
+    if (link->bound[queue->band] == EMPTY)
+        return 0.0;
+    for (int b = 0; b < 2; b++) {
+        const routes_queue *each = run->queues + node->first + b;
+        waits[b] = link->bound[b] != EMPTY;
+        for (int n = 0; n < each->visit_count && !waits[b]; n++)
+            shares.arrivals[b] += routes_then(run, r, each->offered[n]);
+    }
+    node->aqm->serve(node->law, waits, shares.arrivals, link->capacity, shares.served);
+    return q / shares.served[queue->band];
+}
+
 static inline void hear_all(const pi2_routes *run, int i, heard_then *then)
 {
     const routes_class *c = run->classes + i;
@@ -235,8 +294,8 @@ static inline void hear_all(const pi2_routes *run, int i, heard_then *then)
             if (c->law->recalls & (1u << j))
                 then->x[j] = routes_then(run, r, c->x + j);
     then->rtt = c->base_rtt;
-    for (int k = 0; k < c->end - c->from; k++) /* queues come first */
-        then->rtt += routes_then(run, r, c->nodes[k]) * r->mode->links[c->nodes[k]].per_packet;
+    for (int k = 0; k < c->end - c->from; k++)
+        then->rtt += delay_then(run, r, c->queues[k]);
     then->p = hear(run, i, 0.0, NULL);
 }
 
@@ -308,14 +367,14 @@ static double sent_slope(const pi2_routes *run, const routes_point *at, int i)
         return 0.0;
     count = routes_count(run, at->t, run->mode, i);
     for (int k = 0; k < c->end - c->from; k++)
-        d_rtt += at->f[run->nodes[c->nodes[k]].queue] * run->mode->links[c->nodes[k]].per_packet;
+        d_rtt += at->d_tau[c->queues[k]];
     if (c->windowed) {
         rate = x[0] * at->per_rtt[i];
         slope = (dx[0] - rate * d_rtt) * at->per_rtt[i];
     } else {
         double before[PI2_SENDER_STATES], after[PI2_SENDER_STATES];
         const double dt = rtt > 0.0 ? NUDGE * rtt : NUDGE;
-        const double p0 = c->answers ? hear(run, i, -dt, at->f) : 0.0, p1 = c->answers ? hear(run, i, dt, at->f) : 0.0;
+        const double p0 = c->answers ? hear(run, i, -dt, at) : 0.0, p1 = c->answers ? hear(run, i, dt, at) : 0.0;
         for (int j = 0; j < c->states; j++) {
             before[j] = x[j] - dt * dx[j];
             after[j] = x[j] + dt * dx[j];
@@ -327,32 +386,79 @@ static double sent_slope(const pi2_routes *run, const routes_point *at, int i)
     return count * slope + (share->ramping ? share->count / c->start_jitter * rate : 0.0);
 }
 
-/* The slope of a share C A(a)/sum A(a) of what leaves a node, of those who entered at a: a moves by C/sum A(a), where the
- * buffer was full by C/C(a). */
-static double share_slope(const pi2_routes *run, int l, const routes_visit *v)
+/* What found room in a queue when that entered which leaves now (packets/s). */
+static double let_in_then(const pi2_routes *run, const routes_queue *queue, const routes_reader *r)
 {
-    const routes_node *node = run->nodes + l;
+    const routes_link *then = routes_mode_then(run, r)->links + queue->node;
+    if (!routes_is_full(then, run->nodes[queue->node].bands))
+        return queue->total;
+    if (run->nodes[queue->node].bands == 2)
+        return routes_slope_then(run, r, queue->entered);
+    return queue->total > then->capacity ? then->capacity : queue->total;
+}
+
+/* The slope of a share C A(a)/sum A(a) of what leaves a queue, of those who entered at a: a moves by C/sum A(a), where the
+ * buffer was full by C/C(a). */
+static double share_slope(const pi2_routes *run, const routes_point *at, int q, const routes_visit *v)
+{
+    const routes_queue *node = run->queues + q;
     const routes_reader *r = run->readers + node->entry;
-    const routes_link *then = routes_mode_then(run, r)->links + l;
-    const double capacity = run->mode->links[l].capacity;
-    const double let_in = then->bound == FULL && node->total > then->capacity ? then->capacity : node->total;
-    double d_total = 0.0;
+    const double capacity = at->served[q], let_in = let_in_then(run, node, r);
+    double d_total = 0.0, slope;
     if (!(node->total > 0.0))
         return 0.0;
     for (int k = 0; k < node->visit_count; k++)
         d_total += routes_slope_then(run, r, run->visits[node->visits[k]].offered);
-    return capacity * capacity / (let_in * node->total)
-           * (routes_slope_then(run, r, v->offered) - routes_then(run, r, v->offered) * d_total / node->total);
+    slope = capacity * capacity / (let_in * node->total)
+            * (routes_slope_then(run, r, v->offered) - routes_then(run, r, v->offered) * d_total / node->total);
+    return run->dual ? slope + at->d_served[q] * routes_then(run, r, v->offered) / node->total : slope;
 }
 
 /* The same of those who enter now. */
-static double present_share_slope(const pi2_routes *run, const routes_point *at, int l, const routes_visit *v)
+static double present_share_slope(const pi2_routes *run, const routes_point *at, int q, const routes_visit *v)
 {
-    const double capacity = run->mode->links[l].capacity, total = routes_arrivals(run, l, at->y);
-    const double d_total = routes_arrivals(run, l, at->f);
+    const double capacity = at->served[q], total = routes_arrivals(run, q, at->y);
+    const double d_total = routes_arrivals(run, q, at->f);
+    double slope;
     if (!(total > 0.0))
         return 0.0;
-    return capacity * capacity / (total * total) * (at->f[v->offered] - at->y[v->offered] * d_total / total);
+    slope = capacity * capacity / (total * total) * (at->f[v->offered] - at->y[v->offered] * d_total / total);
+    return run->dual ? slope + at->d_served[q] * at->y[v->offered] / total : slope;
+}
+
+/* How fast what dual queues get changes, and their delays, by the slopes of what enters them. */
+static void dual_slopes(const pi2_routes *run, routes_point *at)
+{
+    for (int l = 0; l < run->node_count; l++) {
+        const routes_node *node = run->nodes + l;
+        const routes_link *link = run->mode->links + l;
+        routes_shares_of_link before, after;
+        if (node->bands == 1)
+            continue;
+        for (int k = 0; k < 2; k++) {
+            const double rate = routes_arrivals(run, node->first + k, at->y);
+            const double rise = NUDGE * routes_arrivals(run, node->first + k, at->f);
+            before.arrivals[k] = rate - rise;
+            after.arrivals[k] = rate + rise;
+        }
+        routes_share_by(run, l, at->y, run->mode, &before);
+        routes_share_by(run, l, at->y, run->mode, &after);
+        for (int q = node->first, k = 0; k < 2; q++, k++) {
+            at->d_served[q] = (after.served[k] - before.served[k]) / (2.0 * NUDGE);
+            at->d_tau[q] = link->bound[k] == EMPTY
+                               ? 0.0
+                               : (at->f[run->queues[q].queue] - at->tau[q] * at->d_served[q]) / at->served[q];
+        }
+    }
+}
+
+/* How fast delays change. */
+static void delay_slopes(const pi2_routes *run, routes_point *at)
+{
+    for (int q = 0; q < run->queue_count; q++)
+        at->d_tau[q] = at->f[run->queues[q].queue] * run->mode->links[run->queues[q].node].per_packet;
+    if (run->dual)
+        dual_slopes(run, at);
 }
 
 /* The slope of what is kept of thinned traffic. */
@@ -371,10 +477,15 @@ static double kept_slope(const pi2_routes *run, const routes_node *node, const r
 
 static void flow_slopes(pi2_routes *run, routes_point *at)
 {
-    int rounds = run->provisional ? 1 : 1 + run->node_count;
-    for (int i = 0; i < run->class_count; i++)
-        at->f[run->classes[i].sent] = sent_slope(run, at, i);
-    while (rounds-- > 0)
+    /* A dual queue's delay follows from what enters it, and what is sent from delays. */
+    int rounds = run->dual ? 2 + run->node_count : run->provisional ? 1 : 1 + run->node_count, first = 1;
+    while (rounds-- > 0) {
+        if (first || run->dual) {
+            delay_slopes(run, at);
+            for (int i = 0; i < run->class_count; i++)
+                at->f[run->classes[i].sent] = sent_slope(run, at, i);
+        }
+        first = 0;
         for (int n = 0; n < run->visit_count; n++) {
             const routes_visit *v = run->visits + n;
             const int l = v->node;
@@ -385,10 +496,13 @@ static void flow_slopes(pi2_routes *run, routes_point *at)
             }
             at->f[v->offered] = slope;
             if (v->left >= 0)
-                at->f[v->left] = run->mode->links[l].bound == EMPTY ? slope
-                                 : passes(run, l) ? present_share_slope(run, at, l, v)
-                                                  : share_slope(run, l, v);
+                at->f[v->left] = routes_bound(run, run->mode, v->queue) == EMPTY ? slope
+                                 : passes(run, v->queue)                         ? present_share_slope(run, at, v->queue, v)
+                                                                                 : share_slope(run, at, v->queue, v);
         }
+    }
+    if (run->dual)
+        delay_slopes(run, at);
 }
 
 void routes_slopes(pi2_routes *run, routes_point *at, int what)
@@ -400,10 +514,21 @@ void routes_slopes(pi2_routes *run, routes_point *at, int what)
     for (int l = 0; l < run->node_count; l++) {
         const routes_node *node = run->nodes + l;
         const routes_link *link = run->mode->links + l;
-        const double slope = routes_queue_slope(link, at->net[l]);
-        at->f[node->queue] = slope;
-        at->f[node->entered] = slope + (link->bound == EMPTY ? at->net[l] + link->capacity : link->capacity);
-        routes_controller_slope(run, l, at->y, at->net[l], at->f + node->controller);
+        const routes_queue *queue = run->queues + node->first;
+        const double *net = at->net + node->first;
+        if (node->bands == 2) {
+            double slopes[2];
+            routes_queue_slopes(link, net, slopes);
+            for (int k = 0; k < 2; k++) {
+                at->f[queue[k].queue] = slopes[k];
+                at->f[queue[k].entered] = slopes[k] + at->served[node->first + k];
+            }
+        } else {
+            const double slope = routes_queue_slope(link, net[0]);
+            at->f[queue->queue] = slope;
+            at->f[queue->entered] = slope + (link->bound[0] == EMPTY ? net[0] + link->capacity : link->capacity);
+        }
+        routes_controller_slope(run, l, at->y, net, at->f + node->controller);
         for (int j = 0; j < node->moving; j++)
             if (node->held[j] != 0.0)
                 at->f[node->controller + j] = 0.0;
@@ -429,7 +554,7 @@ void routes_choose(pi2_routes *run)
         for (int v = c->from; v < c->end; v++)
             run->readers[run->visits[v].signals].used = 1;
     }
-    for (int l = 0; l < run->node_count; l++)
-        if (run->nodes[l].entry >= 0)
-            run->readers[run->nodes[l].entry].used = run->mode->links[l].bound != EMPTY;
+    for (int k = 0; k < run->queue_count; k++)
+        if (run->queues[k].entry >= 0)
+            run->readers[run->queues[k].entry].used = routes_bound(run, run->mode, k) != EMPTY;
 }

@@ -15,8 +15,8 @@ enum { MOST_TRIALS = 60 };
 static int all_move_forward(const pi2_routes *run)
 {
     double growth = 0.0;
-    for (int l = 0; l < run->node_count; l++) {
-        const double by = run->now->f[run->nodes[l].queue] * run->mode->links[l].per_packet;
+    for (int k = 0; k < run->queue_count; k++) {
+        const double by = run->now->d_tau[k];
         growth += by > 0.0 ? by : 0.0;
     }
     return growth < 1.0;
@@ -190,9 +190,9 @@ static int too_old(const pi2_routes *run)
 static int leaves_the_oldest(const pi2_routes *run)
 {
     const double *y = run->now->y, *next = past_cubics(&run->past, run->past.oldest + 1);
-    for (int l = 0; l < run->node_count; l++) {
-        const routes_node *node = run->nodes + l;
-        if (next[node->entered] > y[node->entered] - y[node->queue])
+    for (int k = 0; k < run->queue_count; k++) {
+        const routes_queue *queue = run->queues + k;
+        if (next[queue->entered] > y[queue->entered] - y[queue->queue])
             return 1;
     }
     return 0;
@@ -208,8 +208,8 @@ static double earliest_needed(const pi2_routes *run)
         return run->now->t - run->lookback;
     if (leaves_the_oldest(run))
         return BEGINNING;
-    for (int l = 0; l < run->node_count; l++)
-        queues += y[run->nodes[l].queue];
+    for (int k = 0; k < run->queue_count; k++)
+        queues += y[run->queues[k].queue];
     for (int i = 0; i < run->class_count; i++)
         if (run->classes[i].listens)
             windows += run->classes[i].most * y[run->classes[i].x];
@@ -246,8 +246,8 @@ static void accept(pi2_routes *run)
     run->taken++;
     if (run->taken > run->most_steps || run->stalled > MOST_TRIALS)
         run->status = PI2_FLUID_STUCK;
-    for (int l = 0; l < run->node_count; l++)
-        sum += run->now->y[run->nodes[l].queue];
+    for (int k = 0; k < run->queue_count; k++)
+        sum += run->now->y[run->queues[k].queue];
     for (int i = 0; i < run->class_count; i++) /* which an empty queue does not show */
         sum += run->now->y[run->classes[i].x];
     if (!(fabs(sum) < INFINITY)) /* where whatever is not finite ends up */

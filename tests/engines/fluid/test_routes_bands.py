@@ -1,0 +1,225 @@
+"""Dual queues over routes: against the engine of one link, other steps, and what must be true."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pi2_fluid as pf
+from pi2_fluid.engines.fluid import compiled
+from pi2_fluid.engines.fluid.beginning import begin, begin_links
+from pi2_fluid.engines.fluid.integration import Accuracy
+from pi2_fluid.engines.fluid.routes import compiled as routes
+from pi2_fluid.engines.fluid.routes.integration import RoutesRun
+from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
+from pi2_fluid.engines.fluid.routes.trace import trace_routes
+from pi2_fluid.engines.fluid.timeline import Schedule
+
+RAMP = pf.DualPi2(step="2ms", ramp="2ms")
+FAST = pf.Link("20Mbit/s", "40000 packets")
+ONE = {
+    "both wait": pf.Scenario(
+        0.3,
+        FAST,
+        RAMP,
+        [pf.Flows(pf.Reno(), 3, "30ms"), pf.Flows(pf.Scalable(), 3, "20ms", start=0.05)],
+    ),
+    "L empties again and again": pf.Scenario(
+        0.3,
+        FAST,
+        pf.DualPi2(),
+        [pf.Flows(pf.Reno(), 3, "30ms"), pf.Flows(pf.Dctcp(), 3, "20ms", slow_start=False)],
+    ),
+    "a full buffer": pf.Scenario(
+        0.3,
+        pf.Link("8Mbit/s", 30),
+        pf.DualPi2(),
+        [pf.Flows(pf.Reno(), 6, "30ms"), pf.Flows(pf.Scalable(), 6, "20ms")],
+    ),
+    "a flood": pf.Scenario(
+        0.3,
+        FAST,
+        RAMP,
+        [
+            pf.Flows(pf.Reno(), 3, "30ms"),
+            pf.Flows(pf.Scalable(), 3, "20ms"),
+            pf.Flows(pf.Cbr(rate="25Mbit/s", thinned=True), start=0.03, stop=0.15),
+        ],
+        [pf.Change(0.2, "10Mbit/s")],
+    ),
+}
+OF_TRACES = ("queue", "queue_delay", "controller", "p", "window", "leaving", "capacity")
+#: But for rates behind links, which jump at instants that are as near as the tolerance.
+OF_STATES = ("queue", "queue_delay", "controller", "window", "link_p")
+
+
+def over_routes(scenario: pf.Scenario, tolerance: float, times: list[float]) -> Any:
+    """What the readable engine of several links makes of one."""
+    run = RoutesRun(
+        RoutesPlant(scenario, "sampled"),
+        Schedule(scenario, ticks=True),
+        Accuracy(float(scenario.duration), tolerance),
+    )
+    return trace_routes(run.plant, list(run.follow(times)))
+
+
+def assert_near(got: Any, want: Any, within: float) -> None:
+    for each in OF_TRACES:
+        mine, its = getattr(got, each), getattr(want, each)
+        assert mine.shape == its.shape, each
+        np.testing.assert_allclose(mine, its, rtol=0.0, atol=within * np.abs(its).max())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ONE)
+def test_one_dual_node_is_one_link(name: str) -> None:
+    """Another body with another way to read the past; both are off by some tolerances."""
+    times = np.linspace(0.0, 0.3, 61).tolist()
+    over = over_routes(ONE[name], 1e-8, times)
+    link = compiled.run_compiled(ONE[name], "sampled", Accuracy(0.3, 1e-10), times)
+    assert_near(over, link, 1e-6)
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_one_dual_node_is_one_link_compiled(name: str) -> None:
+    """Where p' grows from nothing, differences grow with it, to hundreds of tolerances."""
+    times = np.linspace(0.0, 2.0, 201).tolist()
+    scenario = dataclasses.replace(ONE[name], duration=2.0)
+    over, link = (
+        engine.run_compiled(scenario, "sampled", Accuracy(2.0, 1e-12), times)
+        for engine in (routes, compiled)
+    )
+    assert_near(over, link, 3e-8)
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_fixed_steps_are_of_order_four(name: str) -> None:
+    """Through bands that empty and fill, a full buffer and a flood.
+
+    A quarter of a step errs by a 64th at order 3, and by a 256th at order 4.
+    """
+    times = np.linspace(0.0, 2.0, 201).tolist()
+    scenario = dataclasses.replace(ONE[name], duration=2.0)
+    want = compiled.run_compiled(scenario, "sampled", Accuracy(2.0, 1e-11), times)
+    errors = []
+    for step in (0.001, 0.00025):
+        found = routes.run_compiled(scenario, "sampled", Accuracy(step, 0.0), times)
+        errors.append(float(np.abs(found.queue - want.queue).max()))
+    assert errors[1] < errors[0] / 64.0
+
+
+def before_a_fast_one(scenario: pf.Scenario) -> pf.Scenario:
+    """The same link, behind it one on which nothing waits."""
+    nodes = [
+        pf.Node("a", scenario.link, scenario.aqm),
+        pf.Node("b", pf.Link("1Gbit/s", "40000 packets"), pf.DualPi2()),
+    ]
+    flows = [dataclasses.replace(flow, route=("a", "b")) for flow in scenario.flows]
+    changes = [dataclasses.replace(change, link="a") for change in scenario.changes]
+    return pf.Scenario(
+        scenario.duration, network=pf.Network(nodes, flows, combine="sum"), changes=changes
+    )
+
+
+@pytest.mark.parametrize("name", ["both wait", "L empties again and again"])
+def test_a_link_on_which_nothing_waits_changes_nothing(name: str) -> None:
+    one = pf.simulate(ONE[name], pf.Fluid(tolerance=1e-10))
+    two = pf.simulate(before_a_fast_one(ONE[name]), pf.Fluid(tolerance=1e-9))
+    assert float(two.queue.sel(link="b").max()) == 0.0
+    for each in ("queue", "queue_delay", "controller"):
+        want = one[each].to_numpy()
+        got = two[each].sel(link="a").to_numpy()
+        np.testing.assert_allclose(got, want, rtol=0.0, atol=1e-6 * np.abs(want).max())
+    np.testing.assert_allclose(two.throughput, one.throughput, rtol=1e-6, atol=1.0)
+
+
+def two_links(duration: float, first: pf.Link, second: pf.Link, queue: pf.Aqm) -> pf.Scenario:
+    """Return two classes over both links, one of each kind, and one alone on each link."""
+    both: dict[str, Any] = {"route": ("a", "b"), "hops": ("2ms", "5ms")}
+    flows = [
+        pf.Flows(pf.Reno(), 3, "40ms", **both),
+        pf.Flows(pf.Scalable(), 2, "30ms", "s", start=0.05, **both),
+        pf.Flows(pf.Scalable(), 2, "20ms", "x", route="b", hops="1ms"),
+        pf.Flows(pf.Reno(), 2, "25ms", "y", route="a", hops="1ms"),
+    ]
+    nodes = [pf.Node("a", first, queue), pf.Node("b", second, queue)]
+    return pf.Scenario(duration, network=pf.Network(nodes, flows))
+
+
+TWO = two_links(0.1, FAST, pf.Link("14Mbit/s", "40000 packets"), RAMP)
+
+
+def worst(got: Any, want: Any, names: tuple[str, ...]) -> float:
+    return max(
+        float(np.abs(got[name] - want[name]).max() / np.abs(want[name]).max()) for name in names
+    )
+
+
+@pytest.mark.slow
+def test_both_engines_find_the_same() -> None:
+    """Bands fill and empty on both links meanwhile."""
+    found = [
+        pf.simulate(TWO, pf.Fluid(tolerance=tolerance, engine=engine))
+        for engine, tolerance in (("c", 1e-9), ("python", 1e-7))
+    ]
+    assert [each.attrs["compiled"] for each in found] == [1, 0]
+    assert 0.0 < float((found[0].queue == 0.0).mean()) < 1.0
+    assert worst(found[1], found[0], (*OF_STATES, "link_throughput")) < 1e-5
+
+
+@pytest.mark.parametrize("hops", [True, False], ids=["hops", "at once"])
+def test_any_tolerance_comes_to_the_same(hops: bool) -> None:
+    """Errors are some tolerances, also where what is sent is at all links at once."""
+    scenario = dataclasses.replace(TWO, duration="2s")
+    if not hops:
+        flows = [dataclasses.replace(flow, hops=()) for flow in TWO.flows]
+        scenario = pf.Scenario("2s", network=pf.Network(TWO.network.nodes, flows))
+    want = pf.simulate(scenario, pf.Fluid(tolerance=1e-11))
+    for tolerance in (1e-9, 1e-7):
+        found = pf.simulate(scenario, pf.Fluid(tolerance=tolerance))
+        assert worst(found, want, OF_STATES) < 30.0 * tolerance
+
+
+def test_what_is_reported_is_as_of_packets() -> None:
+    short = dataclasses.replace(
+        TWO,
+        duration="0.06s",
+        network=dataclasses.replace(
+            TWO.network,
+            nodes=(TWO.network.nodes[0], dataclasses.replace(TWO.network.nodes[1], aqm=pf.Pi2())),
+        ),
+    )
+    found = pf.simulate(short, pf.Fluid(tolerance=1e-4))
+    packets = pf.simulate(short, pf.Packets(seeds=1))
+    for name in ("queue", "queue_delay"):
+        assert found[name].dims == ("time", "link", "band")
+        assert set(packets[name].dims) - {"seed"} == {"time", "link", "band"}
+    assert found.band_of.to_numpy().tolist() == [0, 1, 1, 0]
+    assert float(found.queue.sel(link="b").isel(band=1).max()) == 0.0, "it has one queue"
+    assert float(found.link_p.sel(link="a", flows="s").max()) >= 0.0
+
+
+def test_dual_queues_begin_with_what_waits_in_the_first() -> None:
+    initial = {"window": [9.0, 7.0, 5.0, 5.0], "queue": {"a": 30.0}, "controller": {"a": 0.2}}
+    found = begin_links(TWO, initial)
+    assert found.queues == (30.0, 0.0, 0.0, 0.0)
+    alone = pf.Scenario(1.0, FAST, RAMP, pf.Flows(pf.Reno(), 3, "30ms"))
+    assert begin(alone, {"queue": 30.0}).queues == (30.0, 0.0)
+
+
+def test_what_enters_leaves() -> None:
+    """Of each band of each link: what has entered less what has left is what waits."""
+    full = two_links(0.4, pf.Link("12Mbit/s", 60), pf.Link("8Mbit/s", 40), pf.DualPi2())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pf.AssumptionWarning)
+        found = pf.simulate(full, pf.Fluid(tolerance=1e-6))
+    waiting = found.queue.sum("band")
+    assert float(waiting.sel(link="b").max()) == pytest.approx(40.0, rel=1e-6)
+    left = found.link_throughput.sum("flows") / found.capacity
+    assert float(left.max()) < 1.0 + 1e-6
+    busy = waiting.to_numpy() > 1.0
+    np.testing.assert_allclose(left.to_numpy()[busy], 1.0, rtol=1e-6)
