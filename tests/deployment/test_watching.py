@@ -207,6 +207,10 @@ def test_changes_of_options_and_rates() -> None:
     assert changes([tbf(125_000)], [tbf(250_000)]) == ["rate of tbf 1: from 1 Mbit/s to 2 Mbit/s"]
     before, after = ([queue("htb"), shaped("1:10", rate)] for rate in (5_000_000, 2_000_000))
     assert changes(before, after) == ["rate of class htb 1:10 from 5 Mbit/s to 2 Mbit/s"]
+    borrows = shaped("1:10", 5_000_000) | {"ceil": 1_000_000}
+    assert changes(before, [queue("htb"), borrows]) == [
+        "ceil of class htb 1:10 from 5 Mbit/s to 8 Mbit/s"
+    ]
     # an output of queues alone does not say that classes are gone
     assert changes(before, [queue("htb")]) == []
     codel = {"limit": 1000, "target": 4999, "interval": 99_999}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.deployment.watching.rows import Row
-from pi2_fluid.deployment.watching.tree import ordered, rate_of
+from pi2_fluid.deployment.watching.tree import ordered
 from pi2_fluid.deployment.watching.wording import rate_said
 from pi2_fluid.tc.observing.following import Shown
 
@@ -74,8 +74,9 @@ def _options(one: Shown) -> dict[str, Any]:
         for name, value in options.items()
         if name not in _COUNTED and name not in counted and not name[:1].isdigit()
     }
-    if one.is_class and (rate := rate_of(one)) is not None:
-        found["rate"] = rate / _BITS
+    if one.is_class:
+        rates = {"rate": one.assured, "ceil": one.rate}
+        found |= {name: rate / _BITS for name, rate in rates.items() if rate is not None}
     return found
 
 
@@ -98,7 +99,8 @@ def _differences(
             continue
         for option in dict.fromkeys((*old, *options)):
             was, has = old.get(option), options.get(option)
-            if was != has:
+            same = option == "ceil" and (was, has) == (old.get("rate"), options.get("rate"))
+            if was != has and not same:
                 yield f"{option} of {name} from {_said(option, was)} to {_said(option, has)}"
     for name, _ in gone.values():
         yield f"{name} is gone"

@@ -55,8 +55,8 @@ class Shown:
     parent : str or None
         Where it hangs, "root" at the top.
     is_class : bool
-    rate : float or None
-        The most that a class lets through (bit/s).
+    rate, assured : float or None
+        The most that a class lets through, and what it has of its own (bit/s).
     """
 
     kind: str
@@ -64,6 +64,7 @@ class Shown:
     parent: str | None
     is_class: bool = False
     rate: float | None = None
+    assured: float | None = None
     _block: Block | None = field(default=None, repr=False)
     _entry: Mapping[str, Any] | None = field(default=None, repr=False)
     _where: Where = field(default=(None, None, None), repr=False)
@@ -357,6 +358,7 @@ class Follower(LineReader):
             parent=shaped.parent,
             is_class=True,
             rate=shaped.rate,
+            assured=shaped.assured,
             _entry=entry,
         )
         self._put(shown, where)
