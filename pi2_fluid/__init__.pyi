@@ -7,6 +7,7 @@ from pi2_fluid import packet as packet
 from pi2_fluid import qdisc as qdisc
 from pi2_fluid.apps.explorer.explorer import explore as explore
 from pi2_fluid.comparison.comparing import compare as compare
+from pi2_fluid.comparison.diagnosis.diagnosing import diagnose as diagnose
 from pi2_fluid.comparison.measurement.picture import plot_comparison as plot_comparison
 from pi2_fluid.comparison.response.identifying import identify_response as identify_response
 from pi2_fluid.comparison.sharing.coexistence import coexistence as coexistence

@@ -53,6 +53,7 @@ FLOORS: list[set[str]] = [
         "comparison.verification",
         "comparison.queues",
         "comparison.measurement",
+        "comparison.diagnosis",
     },
     {"comparison"},
     {"design"},

@@ -138,6 +138,7 @@ def everything() -> dict[str, list[Any]]:
         ],
         "OperatingPoint": [one.operating_point],
         "NetworkPoint": [pf.equilibrium(two_links())],
+        "diagnose": pf.diagnose(measured_flow()),
         "scenario_of": [pf.scenario_of(measured_flow()).scenario],
         "equilibrium": [pf.equilibrium(FLOWS, pf.CoupledPi2(), "20Mbit/s")],
         "equilibrium_of": [pf.equilibrium_of(pf.Reno(), pf.Pi2(), [0.05, 0.1], p=0.01)],

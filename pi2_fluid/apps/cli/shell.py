@@ -55,6 +55,7 @@ ROOMS: Final = {
     "scenarios": "scenarios",
     "replay": "replays",
     "watch": "watching",
+    "diagnose": "diagnosing",
     "figure": "gallery",
     "figures": "gallery",
     "claims": "claims",

@@ -1,0 +1,62 @@
+"""`pi2-fluid diagnose`: what a file of delays and rates says of a queue."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pi2_fluid.apps.cli import options
+from pi2_fluid.apps.cli.declaring import MEASURE, Command
+from pi2_fluid.apps.cli.output import JsonFlag, print_json
+
+__all__ = ["COMMANDS", "diagnose"]
+
+
+def diagnose(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="What Flent, iperf3, ping, irtt, tc or another tool measured, or a CSV file.",
+        ),
+    ],
+    path: Annotated[
+        str | None,
+        options.option(
+            "TIME", "Round-trip time without queue: 20ms. Default: what it says, or its least."
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Say where a delay is, whether it oscillates, what changed.
+
+    Each sentence has its evidence. What cannot be told says what to record.
+    """
+    from pi2_fluid.comparison.diagnosis.diagnosing import diagnose as ask
+
+    found = ask(file, base_rtt=path)
+    if as_json:
+        keys = ("kind", "told", "text", "evidence")
+        rows = [{key: getattr(one, key) for key in keys} for one in found]
+        print_json({"file": file, "findings": rows})
+        return
+    for place, one in enumerate(found):
+        typer.echo(("\n" if place else "") + f"{one.text}\n  {one.evidence}")
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        diagnose,
+        panel=MEASURE,
+        examples=(
+            "pi2-fluid diagnose run.flent.gz",
+            "pi2-fluid diagnose log.csv --path 20ms --json",
+        ),
+        json={
+            "file": "what was read",
+            "findings": "a list of {kind, told, text, evidence}; kind is where, queue, oscillation"
+            " or capacity; told is false of what cannot be told",
+        },
+    ),
+)

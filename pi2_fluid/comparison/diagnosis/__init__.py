@@ -1,0 +1,1 @@
+"""`diagnose`: what series of delays and rates say of a queue, each sentence with its evidence."""
