@@ -41,7 +41,7 @@ _OF_TCP: Final = {
     "window_bytes": ("window_bytes", 1.0),
 }
 #: How runners are called whose series is made of others.
-_DERIVED: Final = ("avg", "sum", "totals", "average")
+_DERIVED: Final = (" avg", " sum", " totals", " average")
 #: Fewer round trips of netperf a second are none: it waits for a lost packet to its end.
 _WAITS: Final = 0.1
 
@@ -138,7 +138,7 @@ def _series(file: dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
 def _is_derived(name: str, meta: dict[str, Any]) -> bool:
     runner = text_of(meta.get("RUNNER"))
     made = runner.startswith(("Average", "Sum", "Null", "Diff", "Cmp", "Smooth", "Avg", "Fair"))
-    return made or name.rsplit(None, 1)[-1] in _DERIVED or name.startswith("TCP totals")
+    return made or name.endswith(_DERIVED)
 
 
 def _add(

@@ -104,6 +104,13 @@ def test_sums_and_means_are_not_counted_twice() -> None:
     assert "probe" not in data.dims
 
 
+def test_a_series_without_a_name_is_said_not_to_be_read() -> None:
+    text = flent({"": [{"t": 1.0, "val": 1.0}], "Ping (ms) ICMP": [{"t": 1.0, "val": 1.0}]})
+    data = pf.measured.read(text.replace('"UNITS": "ms"', '"UNITS": "misc"', 1))
+    assert data.probe.values.tolist() == ["Ping (ms) ICMP"]
+    assert "the series '', in misc, is not read" in data.attrs["warnings"]
+
+
 def test_lost_pings_of_flent_are_gaps_of_the_numbers() -> None:
     rows = [{"t": 1.0, "seq": 1, "val": 20.0}, {"t": 1.6, "seq": 4, "val": 21.0}]
     data = pf.measured.read(flent({"Ping (ms) ICMP": rows}))
