@@ -62,14 +62,18 @@ static void add_clips(pi2_fluid *run, int *n)
 {
     const double *y = run->trial->y + run->controller;
     double state[PI2_AQM_STATES], slope[PI2_AQM_STATES];
+    int held = 0;
     fluid_state(run, run->trial->y, state);
     run->aqm->saturate(run->law, state);
-    fluid_controller_slope(run, run->trial->y, &run->trial->view, slope);
+    for (int j = 0; j < run->moving; j++)
+        held |= run->held[j] != 0.0;
+    if (held)
+        fluid_controller_slope(run, run->trial->y, &run->trial->view, slope);
     for (int j = 0; j < run->moving; j++) {
         const double clipped = state[run->moves[j]];
         if (run->held[j] == 0.0 && y[j] != clipped)
             add(run, n, CLIP, j, clipped, copysign(1.0, y[j] - clipped));
-        else if (run->held[j] * slope[j] < 0.0)
+        else if (run->held[j] != 0.0 && run->held[j] * slope[j] < 0.0)
             add(run, n, RELEASE, j, 0.0, run->held[j]);
     }
 }

@@ -10,11 +10,15 @@ double fluid_kept(const pi2_fluid *run, const double *y)
     return 1.0 - run->aqm->encode(run->law, run->aqm->controller(run->law, state)).classic;
 }
 
-static void find_rates(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view)
+/* Of those bands that are asked for. */
+static void find_rates(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, const int asked[2],
+                       fluid_view *view)
 {
     const double kept = run->thins ? fluid_kept(run, y) : 1.0;
     for (int i = 0; i < run->class_count; i++) {
         const fluid_class *c = run->classes + i;
+        if (!asked[c->band])
+            continue;
         view->rates[i] = 0.0;
         if (mode->of[i].active) {
             const double rtt = view->rtt[c->group];
@@ -40,32 +44,39 @@ static void add_arrivals(const pi2_fluid *run, const fluid_view *view, double ar
         arrivals[run->classes[i].band] += view->rates[i];
 }
 
+static const int BOTH[2] = {1, 1};
+
 static void observe_one(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view)
 {
     double arrivals[2];
-    view->tau[0] = y[0] / mode->capacity;
-    find_rtts(run, view->tau, view);
-    find_rates(run, t, y, mode, view);
+    find_rates(run, t, y, mode, BOTH, view);
     add_arrivals(run, view, arrivals);
     view->arrivals = arrivals[0];
     view->net[0] = arrivals[0] - mode->capacity;
     view->served[0] = mode->bound[0] == EMPTY ? arrivals[0] : mode->capacity;
 }
 
-/* A dual queue shares the link: an idle band's delay is 0, a backlogged one's follows from its share. */
-static void observe_two(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view)
+/* A dual queue shares the link: an idle band's delay is 0, a backlogged one's follows from its share. Leaves what each
+ * is served, and the rates of all as if none waited. */
+static void find_two_delays(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode,
+                            const int waits[2], fluid_view *view)
 {
     static const double none[2] = {0.0, 0.0};
-    const int waits[2] = {mode->bound[0] != EMPTY, mode->bound[1] != EMPTY};
-    double arrivals[2], if_waiting[2];
+    double arrivals[2];
     find_rtts(run, none, view);
-    find_rates(run, t, y, mode, view);
+    find_rates(run, t, y, mode, BOTH, view);
     add_arrivals(run, view, arrivals);
     run->aqm->serve(run->law, waits, arrivals, mode->capacity, view->served);
     for (int k = 0; k < 2; k++)
         view->tau[k] = waits[k] ? y[k] / view->served[k] : 0.0;
     find_rtts(run, view->tau, view);
-    find_rates(run, t, y, mode, view);
+}
+
+static void observe_two(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, const int waits[2],
+                        fluid_view *view)
+{
+    double arrivals[2], if_waiting[2];
+    find_rates(run, t, y, mode, waits, view);
     add_arrivals(run, view, arrivals);
     view->arrivals = 0.0;
     for (int i = 0; i < run->class_count; i++)
@@ -73,17 +84,32 @@ static void observe_two(const pi2_fluid *run, double t, const double *y, const f
     for (int k = 0; k < 2; k++) {
         /* A queue that is held empty leaves 0 when it would not be served what arrives. */
         const int then[2] = {waits[0] || k == 0, waits[1] || k == 1};
-        run->aqm->serve(run->law, then, arrivals, mode->capacity, if_waiting);
+        if (!waits[k])
+            run->aqm->serve(run->law, then, arrivals, mode->capacity, if_waiting);
         view->net[k] = arrivals[k] - (waits[k] ? view->served[k] : if_waiting[k]);
+    }
+}
+
+void fluid_find_delays(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view)
+{
+    if (run->bands == 1) {
+        view->tau[0] = y[0] / mode->capacity;
+        find_rtts(run, view->tau, view);
+    } else {
+        const int waits[2] = {mode->bound[0] != EMPTY, mode->bound[1] != EMPTY};
+        find_two_delays(run, t, y, mode, waits, view);
     }
 }
 
 void fluid_observe(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view)
 {
+    fluid_find_delays(run, t, y, mode, view);
     if (run->bands == 1)
         observe_one(run, t, y, mode, view);
-    else
-        observe_two(run, t, y, mode, view);
+    else {
+        const int waits[2] = {mode->bound[0] != EMPTY, mode->bound[1] != EMPTY};
+        observe_two(run, t, y, mode, waits, view);
+    }
 }
 
 void fluid_state(const pi2_fluid *run, const double *y, double *state)

@@ -14,6 +14,8 @@ static inline double fluid_count(const pi2_fluid *run, double t, const fluid_mod
     return share_count(mode->of + i, t, run->classes[i].start, run->classes[i].start_jitter);
 }
 
+/* Delays and round-trip times alone; of two bands the share of the link that they follow from. */
+void fluid_find_delays(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view);
 void fluid_observe(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view);
 void fluid_state(const pi2_fluid *run, const double *y, double *state);
 void fluid_seen(const pi2_fluid *run, const double *y, const fluid_mode *mode, const fluid_view *view, pi2_seen *seen);

@@ -218,6 +218,7 @@ typedef struct pi2_fluid {
     size_t departures[2];
     double proposal, error;
     int complete;                  /* whether the trial step knows the slopes at its end */
+    int heard;                     /* whether groups have last read what is heard there */
     int smooth;                    /* whether the step before ended at nothing */
     int overlaps;                  /* whether the step in the making may be read */
     long long taken;

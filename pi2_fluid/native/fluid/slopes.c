@@ -79,7 +79,10 @@ static double read_general(pi2_fluid *run, fluid_group *group, double t)
     const fluid_mode *mode = group->reader.mode;
     t = go_back(run, group, t);
     past_values(group->reader.cubics, run->stored, group->s, run->then);
-    fluid_observe(run, t, run->then, mode, &run->view_then);
+    if (run->aqm->rate_signals)
+        fluid_observe(run, t, run->then, mode, &run->view_then);
+    else
+        fluid_find_delays(run, t, run->then, mode, &run->view_then);
     group->signals = fluid_signals(run, run->then, mode, &run->view_then);
     return run->view_then.rtt[group - run->groups];
 }
@@ -126,6 +129,7 @@ double fluid_window_slope(pi2_fluid *run, int i, double t, const double *y, cons
     const fluid_class *c = run->classes + i;
     const double rtt = view->rtt[c->group];
     double slopes[PI2_SENDER_STATES], signals;
+    run->heard = 0;
     read(run, run->groups + c->group, t - rtt);
     law_slopes(run, i, y + c->x, rtt, slopes, &signals);
     return slopes[0];
@@ -136,7 +140,10 @@ void fluid_rate_differences(pi2_fluid *run, int i, double t, const double *y, co
     const fluid_class *c = run->classes + i;
     const double rtt = view->rtt[c->group];
     double x_delayed[PI2_SENDER_STATES], p;
-    read(run, run->groups + c->group, t - rtt);
+    if (!(run->heard && y == run->trial->y && !run->overlaps)) {
+        read(run, run->groups + c->group, t - rtt);
+        run->heard = 0;
+    }
     p = hear(run, i, x_delayed);
     c->law->differences(c->parameters, y + c->x, x_delayed, p, rtt, run->groups[c->group].rtt_then,
                         fluid_rate_sides(run, c), values);
@@ -163,6 +170,7 @@ void fluid_tail(pi2_fluid *run, fluid_point *at)
         fluid_group *group = run->hearing[k];
         read(run, group, at->t - at->view.rtt[group->number]);
     }
+    run->heard = at == run->trial;
     for (int i = 0; i < run->class_count; i++) {
         const fluid_class *c = run->classes + i;
         if (mode->of[i].active && c->listens)
@@ -182,7 +190,7 @@ void fluid_tail(pi2_fluid *run, fluid_point *at)
 
 void fluid_choose_kind(pi2_fluid *run)
 {
-    run->hearing_count = 0;
+    run->hearing_count = run->heard = 0;
     for (int g = 0; g < run->group_count; g++)
         for (int i = 0; i < run->class_count; i++)
             if (run->classes[i].group == g && run->mode->of[i].active && run->classes[i].listens) {

@@ -25,7 +25,7 @@ static double speed(pi2_fluid *run, const fluid_group *group, const fluid_point 
     const double rtt = at->view.rtt[group->number], ahead = AHEAD * rtt;
     for (int j = 0; j < run->size; j++)
         run->middle[j] = at->y[j] + ahead * at->f[j];
-    fluid_observe(run, at->t + ahead, run->middle, run->mode, &run->view_then);
+    fluid_find_delays(run, at->t + ahead, run->middle, run->mode, &run->view_then);
     return 1.0 - (run->view_then.rtt[group->number] - rtt) / ahead;
 }
 

@@ -40,6 +40,7 @@ typedef struct {
     int bands;
     unsigned still;        /* bit j: state j moves in updates only, and only they read it */
     unsigned queue_signals; /* 1 if signals depend on what is seen, not on the state alone */
+    unsigned rate_signals;  /* 1 if they depend on what arrives or is lost, not on the queue alone */
     /* What its slopes and its signals compare, numbered together: how many times, and each as what (PI2_TAPE_LESS, ... of
      * operations.h; -1: it never changes). */
     int comparisons;

@@ -313,6 +313,8 @@ void pi2_make_traced_aqm(pi2_traced_aqm *aqm)
     }
     for (int i = states; i < aqm->signals.inputs; i++)
         law->queue_signals |= pi2_tape_reads(&aqm->signals, i) ? 1u : 0u;
+    law->rate_signals = pi2_tape_reads(&aqm->signals, states + law->bands + 1)
+                        || pi2_tape_reads(&aqm->signals, states + law->bands + 3);
     law->initial = initial;
     law->update = aqm->update.outputs ? update : not_updated;
     law->flow = aqm->flows ? flow : 0;
