@@ -267,6 +267,12 @@ class Aqm(Stated, Record, ABC):
         return getattr(self, "target", None)
 
     @property
+    def usual_delay(self) -> Number:
+        """The queue delay (s) around which flows find it as a rule: `target_delay`, or 0."""
+        target = self.target_delay
+        return 0.0 if target is None else target
+
+    @property
     def measures(self) -> str:
         """What packets' queue takes for its delay.
 

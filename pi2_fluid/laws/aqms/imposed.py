@@ -180,6 +180,11 @@ class Imposed(Aqm):
             " has no loop: ask its queue, or simulate it."
         )
 
+    @property
+    def usual_delay(self) -> Number:
+        """Where it is held; without `hold` where its queue would be."""
+        return self.queue.usual_delay if self.hold is None else self.hold
+
     # What the queue itself says
 
     def encode(self, u: Number) -> Signal:

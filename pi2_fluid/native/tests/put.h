@@ -5,17 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Zeros for what configures a law; they last while a scenario does. */
-static inline double *pi2_room(void)
-{
-    enum { ROOMS = 4096, NUMBERS = 16 };
-    static double rooms[ROOMS][NUMBERS];
-    static int next;
-    double *room = rooms[next++ % ROOMS];
-    memset(room, 0, sizeof rooms[0]);
-    return room;
-}
-
 /* One number of those that `names` names; what is not put stays as it is. */
 static inline void pi2_put(double *numbers, const char *const *names, const char *name, double value)
 {

@@ -184,16 +184,11 @@ class Integrator:
             initial = sender.initial(float(flows.initial_window))
             state = tuple(map(float, initial if isinstance(initial, tuple) else (initial,)))
             before, cutting, p, hearing = 0.0, 0.0, 0.0, (0.0, 0.0)
-        rest = path + (self._delay_at_rest() if self.band[i] == 0 else 0.0)
+        # A reduction reckons with the queue delay that there is as a rule.
+        rest = path + (float(self.aqm.usual_delay) if self.band[i] == 0 else 0.0)
         slow = bool(flows.slow_start) and sender.signal is not None and not there
         window = Window(sender, state, rest, cutting, self.times, slow=slow, hearing=hearing)
         return Stream(flows, self.times, window, 0.0, (before, waited, p))
-
-    def _delay_at_rest(self) -> float:
-        """Return the queue delay that a reduction reckons with: the target, where there is one."""
-        queue = getattr(self.aqm, "queue", self.aqm)
-        target: Any = getattr(self.aqm, "hold", None) or getattr(queue, "target", 0.0)
-        return float(target)
 
     def _kept(self, i: int) -> float:
         if not (self.aqm.thins and self.senders[i].thinned):

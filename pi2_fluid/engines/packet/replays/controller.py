@@ -40,6 +40,8 @@ class _Start(NamedTuple):
 
 #: Queue disciplines whose controllers have a burst allowance.
 _ALLOWING: Final = ("pie",)
+#: By what HPE couples the queues of a law that has one.
+_COUPLED: Final = 2.0
 #: The controllers know nothing of it.
 _LINK: Final = Link("10Mbit/s")
 
@@ -157,7 +159,7 @@ def _replay_hpe(law: PiFamily, delay: IntArray, start: _Start) -> _Found:
     target, interval = float(law.target) * 1e3, float(law.update_interval) * 1e3
     alpha = round(256 * float(law.alpha) * target**2 / interval)
     beta = round(256 * float(law.beta) * target)
-    coupling = round(256 * float(getattr(law, "k", 2.0)))
+    coupling = round(256 * float(_COUPLED if law.coupling is None else law.coupling))
     numbers = (alpha, beta, coupling, round(target * 1e6), round(interval * 1e6))
     if not 1e-4 <= law.target <= 1.0:
         raise DomainError(
