@@ -38,12 +38,11 @@ def _elsewhere(heard: Heard) -> Iterator[str]:
     if waits or any(delays[k] > _EMPTY * targets[k] or peaks[k] > targets[k] for k in used):
         return
     longest = max(used, key=lambda k: peaks[k])
-    bandwidth = heard.options.get("bandwidth")
-    shaper = (
-        "it shapes nothing (bandwidth unlimited)"
-        if bandwidth is None
-        else f"its bandwidth, {rate_in_words(bandwidth)}, is more than the line carries now"
-    )
+    bandwidth = heard.options.get("bandwidth", 0.0)
+    at = f", {rate_in_words(bandwidth)}," if bandwidth else ""
+    shaper = f"its bandwidth{at} is more than the line carries now"
+    if bandwidth is None:
+        shaper = "it shapes nothing (bandwidth unlimited)"
     yield (
         f"its queue is empty: packets wait {in_ms(delays[longest])} on average and"
         f" {in_ms(peaks[longest])} at peaks, target {in_ms(targets[longest])}. Where people feel"

@@ -193,7 +193,7 @@ def check(
     told = _told(question, given=rtt is not None or max_base_rtt is not None)
     known = _Known(hz, generation, common, longest, reading, told)
     verdicts, others, refusals = _judge_series(series, question, known)
-    shaped = judge_shapers(reading.shapers, question)
+    shaped = judge_shapers(reading.shapers, question, known.rtt)
     verdicts += shaped[0]
     others += shaped[1]
     refusals += shaped[2]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from pi2_fluid.deployment.judging import Question, decide
+from pi2_fluid.deployment.rules import codel_rules
 from pi2_fluid.deployment.strangers import Stranger
 from pi2_fluid.deployment.verdicts import Verdict
 from pi2_fluid.errors import DomainError, QuantityError
@@ -34,11 +35,12 @@ _ON_OFF: Final = (
 
 
 def judge_shapers(
-    shapers: Iterable[Shaper], question: Question
+    shapers: Iterable[Shaper], question: Question, rtt: float | None = None
 ) -> tuple[list[Verdict], list[Stranger], list[QuantityError | DomainError]]:
     """Return the verdicts, what is there besides, and why some could not be read or judged.
 
-    The rate of a link that is printed is taken where none was given.
+    The rate of a link that is printed is taken where none was given. `rtt` is the longest
+    round-trip time (s) that was given, for the rules of CoDel.
     """
     verdicts: list[Verdict] = []
     others: list[Stranger] = []
@@ -46,7 +48,11 @@ def judge_shapers(
     for one in shapers:
         if one.qdisc is None and one.trouble is None:
             kind = {"CoDel": "codel", "FQ_CODEL": "fq_codel"}[one.kind]
-            others.append(Stranger(one.name, one.kind, None, NO_LOOP[kind]))
+            given = question.on_link(one.rate, "").rate
+            rules = codel_rules(kind, one.times, given, rtt) if one.times else ()
+            others.append(
+                Stranger(one.name, one.kind, None, NO_LOOP[kind], rules=rules, rate=given)
+            )
             continue
         try:
             if one.qdisc is None:

@@ -113,7 +113,8 @@ def _interval(word: str, interval: float, rtt: float | None) -> Rule:
     name = f"{word} as the longest round trip"
     has = f"{word} {in_ms(interval)}"
     if rtt is None:
-        return Rule(name, None, f"{has} is for paths up to that: give rtt (of your longest).")
+        span = f"{in_ms(interval / _LATE)} to {in_ms(_EARLY * interval)}"
+        return Rule(name, None, f"{has} suits round trips of {span}: give rtt (your longest).")
     longest = in_ms(rtt)
     if _EARLY * interval * _SLACK < rtt:
         text = f"{has} is less than a third of the longest round trip, {longest}: it drops before"

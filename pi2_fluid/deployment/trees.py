@@ -7,12 +7,13 @@ Source: Linux 6.18, net/sched/sch_api.c (qdisc_tree_reduce_backlog).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pi2_fluid.deployment.flow_counters import in_ms
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.observing import Reading, Series
+from pi2_fluid.tc.observing.observation import Where
 from pi2_fluid.tc.observing.rates import place_of
 from pi2_fluid.units import rate_in_words
 
@@ -26,6 +27,7 @@ _NOWHERE: Final = (
 #: The kinds whose children may name no handle: those of a device's default queue.
 _DEFAULTS: Final = frozenset({"mq", "mqprio"})
 _NAMED: Final = 4
+_INDENT: Final = "  "
 
 
 def waiting_of(series: Sequence[Series], reading: Reading, rate: float | None = None) -> str:
@@ -37,13 +39,12 @@ def waiting_of(series: Sequence[Series], reading: Reading, rate: float | None = 
     counted = [one for one in series if any("qlen" in each for each in one.statistics)]
     if not counted:
         return ""
+    below = _below([one.last for one in series], reading)
     found: list[tuple[int, str]] = []
     for one in counted:
         fullest = max(one.statistics, key=lambda each: int(each.get("qlen", 0)))
         packets, size = int(fullest.get("qlen", 0)), int(fullest.get("backlog", 0))
-        if packets == 0 and size == 0:
-            continue
-        if _children(one.last, [other.last for other in series], reading):
+        if (packets == 0 and size == 0) or id(one.last) in below:
             continue
         above = reading.rate_above(one.last) or rate
         takes = f", {in_ms(8.0 * size / above)} at {rate_in_words(above, 3)}" if above else ""
@@ -63,22 +64,21 @@ def _at(block: Block) -> str:
     return "" if block.parent in {None, "root"} else f" parent {block.parent}"
 
 
-def _children(block: Block, among: Iterable[Block], reading: Reading) -> list[Block]:
-    """Return the queues right below one, or below a class of it."""
-    where = reading.where(block)
-    return [
-        other
-        for other in among
-        if other is not block and reading.where(other) == where and _is_below(other, block)
-    ]
-
-
-def _is_below(other: Block, block: Block) -> bool:
-    major, colon, _ = place_of(other.parent or "").partition(":")
-    handle = place_of(block.handle)
-    if not major:  # ":5", of a default queue, which has no handle
-        return bool(colon) and handle == "0:" and block.kind in _DEFAULTS
-    return bool(colon) and handle == f"{major}:" != "0:"
+def _below(blocks: Sequence[Block], reading: Reading) -> dict[int, list[Block]]:
+    """Return the queues right below each, or below a class of it, by the identity of its block."""
+    handles: dict[tuple[Where, str], Block] = {}
+    for block in blocks:
+        handle = place_of(block.handle)
+        if handle not in {"", "0:"} or block.kind in _DEFAULTS:
+            handles.setdefault((reading.where(block), handle), block)
+    found: dict[int, list[Block]] = {}
+    for block in blocks:
+        major, colon, _ = place_of(block.parent or "").partition(":")
+        # ":5" is below a default queue, which has no handle
+        owner = handles.get((reading.where(block), f"{major or '0'}:")) if colon else None
+        if owner is not None and owner is not block:
+            found.setdefault(id(owner), []).append(block)
+    return found
 
 
 def tree_of(series: Sequence[Series], reading: Reading) -> tuple[str, ...]:
@@ -87,30 +87,27 @@ def tree_of(series: Sequence[Series], reading: Reading) -> tuple[str, ...]:
     Queues alike below one are a line.
     """
     blocks = [one.last for one in series if one.last.kind]
-    lines: list[str] = []
-    for block in blocks:
-        placed = [other for other in blocks if block in _children(other, blocks, reading)]
-        if not placed and _children(block, blocks, reading):
-            lines += _branch(block, blocks, reading, 0)
-    return tuple(lines)
+    below = _below(blocks, reading)
+    placed = {id(child) for children in below.values() for child in children}
+    tops = [block for block in blocks if id(block) in below and id(block) not in placed]
+    return tuple(line for top in tops for line in _branch(top, below, reading, 0))
 
 
-def _branch(block: Block, blocks: Sequence[Block], reading: Reading, depth: int) -> Iterator[str]:
+def _branch(
+    block: Block, below: Mapping[int, list[Block]], reading: Reading, depth: int
+) -> Iterator[str]:
     rate = reading.rate_above(block)
-    at = rate_in_words(rate, 3) if rate is not None and depth else ""
+    at = f", {rate_in_words(rate, 3)}" if rate is not None and depth else ""
     where = "" if block.parent in {None, "root"} else f" at {block.parent}"
-    yield f"{'  ' * depth}{block.name}{where}{f', {at}' if at else ''}"
-    if depth > len(blocks):
-        return
+    yield f"{_INDENT * depth}{block.name}{where}{at}"
     alike: dict[str, list[Block]] = {}
-    for child in _children(block, blocks, reading):
-        below = _children(child, blocks, reading)
-        key = f"{child.kind} {child.handle}" if not below else f"{child.order}"
+    for child in below.get(id(block), ()):
+        key = f"{child.kind} {child.handle}" if id(child) not in below else f"{child.order}"
         alike.setdefault(key, []).append(child)
     for group in alike.values():
         if len(group) == 1:
-            yield from _branch(group[0], blocks, reading, depth + 1)
+            yield from _branch(group[0], below, reading, depth + 1)
         else:
             first, last = group[0].parent, group[-1].parent
             names = f"{group[0].kind} {group[0].handle}"
-            yield f"{'  ' * (depth + 1)}{len(group)} times {names} at {first} to {last}"
+            yield f"{_INDENT * (depth + 1)}{len(group)} times {names} at {first} to {last}"

@@ -9,8 +9,9 @@ dn_sched_fq_pie.c; ipfw(8).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
@@ -76,6 +77,8 @@ class Shaper:
         Of its link (bit/s), where that is printed and limited.
     trouble : QuantityError or DomainError or None
         Why it cannot be read.
+    times : dict of str to float
+        Target and interval (s) of CoDel and FQ_CODEL, where they can be read.
     """
 
     name: str
@@ -83,6 +86,27 @@ class Shaper:
     qdisc: Qdisc | None = None
     rate: float | None = None
     trouble: QuantityError | DomainError | None = None
+    times: dict[str, float] = field(default_factory=dict)
+
+
+def codel_times(words: Sequence[str]) -> dict[str, float]:
+    """Return target and interval of CoDel (s), FreeBSD's own where they are not said.
+
+    Nothing where they cannot be read.
+
+    Examples
+    --------
+    >>> codel_times("target 15ms ecn".split())
+    {'target': 0.015, 'interval': 0.1}
+    """
+    found = {"target": 0.005, "interval": 0.1}
+    for word, text in pairwise(words):
+        if word in found:
+            match = _TIME.fullmatch(text)
+            if match is None or match[2] not in _TIMES or not float(match[1]):
+                return {}
+            found[word] = float(match[1]) * _TIMES[match[2]]
+    return found
 
 
 def shapers_of(text: str) -> Iterator[Shaper]:
@@ -138,7 +162,7 @@ def _shaper(
 ) -> Shaper:
     name = f"{kind} {number}"
     if "PIE" not in kind:
-        return Shaper(name=name, kind=kind, rate=rate)
+        return Shaper(name=name, kind=kind, rate=rate, times=codel_times(words))
     try:
         asked = _read(words, name) | ({} if limit is None else {"limit": limit})
         return Shaper(name=name, kind=kind, qdisc=pie_of(kind, number, asked), rate=rate)

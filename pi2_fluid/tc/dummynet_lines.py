@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
-from pi2_fluid.tc.dummynet import FRAME, Shaper, as_gain, pie_of
+from pi2_fluid.tc.dummynet import FRAME, Shaper, as_gain, codel_times, pie_of
 
 __all__ = ["configured_shapers"]
 
@@ -82,7 +82,8 @@ def configured_shapers(text: str) -> Iterator[Shaper]:
         name = f"{_CALLED[kind]} {place}"
         rate = _rate_of(what, number, said)
         if kind not in _OF_KIND:
-            yield Shaper(name=name, kind=_CALLED[kind], rate=rate)
+            times = codel_times(words[words.index(kind) + 1 :])
+            yield Shaper(name=name, kind=_CALLED[kind], rate=rate, times=times)
             continue
         try:
             asked = _PIE | _OF_KIND[kind] | _read(kind, words, name)

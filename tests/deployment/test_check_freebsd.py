@@ -110,3 +110,13 @@ def test_what_cannot_be_read_is_refused_or_named():
     found = pf.check(CODEL)
     assert found.verdict == "undecided"
     assert not found
+
+
+def test_codels_rules_hold_for_freebsd_too():
+    lines = "ipfw pipe 1 config bw 500Kbit/s\nipfw sched 1 config pipe 1 type fq_codel{}"
+    (other,) = pf.check(lines.format(""), rtt="100ms").others
+    assert [rule.kept for rule in other.rules] == [False, True, True]  # of its 5 and 100 ms
+    assert "at 500 kbit/s, 24.2 ms" in other.rules[0].text
+    (other,) = pf.check(lines.format(" target 30ms interval 130ms"), rtt="100ms").others
+    assert all(rule.kept for rule in other.rules)
+    assert pf.check(lines.format(" target soon")).others[0].rules == ()

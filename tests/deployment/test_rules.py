@@ -219,3 +219,12 @@ def test_handles_of_two_devices_are_two_trees():
         "htb 1: dev lan0",
     ]
     assert sum("lan0" in line for line in tree) == 2
+
+
+def test_thousands_of_queues_are_one_tree():
+    """A shaper for subscribers has a queue for each: looked up, not compared with one another."""
+    lines = [shown("htb", "1:", "root", 3)]
+    lines += [shown("cake", f"{n:x}:", f"parent 1:{n:x}", int(n == 77)) for n in range(2, 1500)]
+    found = pf.check("".join(lines))
+    assert len(found.tree) == 1499
+    assert found.waiting == "1 packet (1500 bytes) waits in cake 4d: dev wan0 parent 1:4d."

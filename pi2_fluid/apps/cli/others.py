@@ -24,6 +24,7 @@ _TO_SAY: Final = re.compile(r"\b(hz|kernel|(?<=give )rate|(?<=give )rtt)(?= \()"
 #: Beside what a queue without a verdict is run, and under what, where nothing is known.
 _OTHERS: Final = ("pie", "dualpi2")
 _TRAFFIC: Final = {"--flows": "4", "--rate": "20Mbit/s", "--path": "40ms"}
+_MOST_LINES: Final = 40  # of a tree
 _NAMED: Final = 4  # places of queues alike that one block names
 _MARKS: Final = {True: "kept", False: "NOT KEPT", None: "not known"}
 _STYLES: Final = {True: "green", False: "bold red", None: "yellow"}
@@ -47,8 +48,10 @@ def print_others(console: Console, found: Checked, traffic: Mapping[str, str | N
         _print_group(console, group)
     if len(found.tree) > 1:
         console.print("tree:")
-        for line in found.tree:
+        for line in found.tree[:_MOST_LINES]:
             console.print(f"  {printable(line)}", soft_wrap=True)
+        if len(found.tree) > _MOST_LINES:
+            console.print(f"  and {len(found.tree) - _MOST_LINES} more")
         console.print()
     if found.waiting:
         console.print(f"waiting: {printable(found.waiting)}")
@@ -65,7 +68,7 @@ def _print_group(console: Console, group: Sequence[Stranger]) -> None:
         title = "  no verdict" if first.verdict is None else "  verdict"
         style = "" if first.verdict is None else _VERDICTS[first.verdict]
         grid.add_row(title, printable(in_options(first.text)), style=style)
-    mine = first.kind.removeprefix("nss") in CLOCKED
+    mine = first.kind.lower().removeprefix("nss") in CLOCKED
     shown = [rule for rule in first.rules if mine or rule.kept is not True]
     for number, rule in enumerate(shown):
         text = f"{_MARKS[rule.kept]}: {printable(in_options(rule.text))}"
@@ -123,10 +126,11 @@ def _print_command(
     queues = ",".join(dict.fromkeys([*(one.word or one.kind for one in ran), *_OTHERS]))
     console.print("To compare it with others under your traffic:")
     console.print(f"  pi2-fluid compare --aqm {queues} {told}", soft_wrap=True)
+    kernel = "a real kernel, which `pi2-fluid linux build` builds once"
     if any(CLOCKED[one.kind].engine == "Linux" for one in ran):
-        console.print(
-            "cake runs in a real kernel there, which `pi2-fluid linux build` builds once."
-        )
+        console.print(f"cake runs in {kernel}.")
+    else:
+        console.print(f"These are packets. With --engine linux it is {kernel}.")
 
 
 def in_options(text: str) -> str:
