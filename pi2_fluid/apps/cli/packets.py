@@ -78,8 +78,6 @@ def _delay_table(summary: xarray.Dataset, width: float) -> Table:
     add("queue delay", "mean", summary.delay_mean, 1e3, "ms")
     for label, name in (("P50", "delay_p50"), ("P95", "delay_p95"), ("P99", "delay_p99")):
         add("", label, summary[name], 1e3, "ms")
-    if "ring_delay_mean" in summary:
-        add("ring delay", "mean", summary.ring_delay_mean, 1e3, "ms")
     add_largest(table, summary, width)
     if "band" in summary.dims:
         for band in summary.band.to_numpy():
@@ -87,6 +85,8 @@ def _delay_table(summary: xarray.Dataset, width: float) -> Table:
             for level in (0.5, 0.99):
                 values = mine["delay_quantile"].sel(quantile=level)
                 add("", f"P{round(100 * level)} of {band}", values, 1e3, "ms")
+    if "ring_delay_mean" in summary:
+        add("ring delay", "mean", summary.ring_delay_mean, 1e3, "ms")
     add("utilization", "", summary.utilization, 100.0, "%")
     add("dropped", "", summary.drop_fraction, 100.0, "%")
     if float(summary.mark_fraction.max()) > 0.0:

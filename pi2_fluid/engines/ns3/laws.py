@@ -222,7 +222,8 @@ def _red(law: Red, link: Link) -> Described:
             "UseHardDrop": _truth(law.harddrop),
         }
         | adaptive,
-        not_modelled=("arithmetic",) if numbers["fixed"] else (),
+        # A MaxSize in packets has ns-3 count packets, too.
+        not_modelled=("arithmetic",) * bool(numbers["fixed"]) + ("bytes",) * law.bytes,
     )
 
 

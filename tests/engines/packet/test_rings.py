@@ -152,6 +152,23 @@ def test_byte_queue_limits_do_as_their_rules_say(least: str | None, most: str | 
     assert all(time in sent or time in came for time in told["entered_at"])
 
 
+def test_what_comes_during_an_outage_fills_the_ring_and_leaves_afterwards() -> None:
+    """None is in service while an idle link is out, so that the ring holds all of its packets."""
+    flows = pf.Flows(pf.Cbr(bitrate="1.2Mbit/s"), 1, "10ms", stop="3s")
+    link = pf.Link("12Mbit/s", buffer=1000, ring=20)
+    changes = [pf.Change("1.005s", 0), pf.Change("2s", "12Mbit/s")]
+    run = pf.simulate(
+        pf.Scenario("4s", link, pf.TailDrop(), flows, changes), pf.Packets(seeds=1, bin="10ms")
+    ).isel(seed=0)
+    count = run["count"].isel(flows=0)
+    assert int(count.sel(cause="delivered")) == int(count.sel(cause="sent"))
+    assert float(run.ring_queue.sel(time=slice(1.5, 1.99)).min()) == 20.0
+    queue = float(run.queue.sel(time=1.99, method="nearest"))
+    assert queue == pytest.approx(99 - 20, abs=2)  # a packet each 10 ms
+    # ten leave in the first bin, one each ms, where they came each 10 ms
+    assert float(run.ring_delay.max()) == pytest.approx(0.99 - 0.009 * 4.5, abs=1e-3)
+
+
 def test_byte_queue_limits_leave_two_packets_to_a_wire_that_is_full() -> None:
     """Which is what one finds where packets are reported one by one: 3,000 bytes."""
     link = pf.Link("10Mbit/s", ring=1000, bql=True)
