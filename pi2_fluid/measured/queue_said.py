@@ -11,6 +11,7 @@ from pi2_fluid.laws.registry import AQMS, PRESETS, make_aqm
 from pi2_fluid.tc.numerals import read_whole
 from pi2_fluid.tc.observing.reader import observe
 from pi2_fluid.tc.parsing import queue_of
+from pi2_fluid.tc.red import red_as_run, shown_bytes
 from pi2_fluid.units import parse_quantity
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ LIMITS: Final[Mapping[str, float]] = {
     "fq_codel": 10240.0,
     "taildrop": 1000.0,
 }
+_FULL_PACKET: Final = 1500  # bytes: RED's limit is in bytes
 #: Other names of a queue in titles of measurements.
 _CALLED: Final[Mapping[str, str]] = {
     "pfifo": "taildrop",
@@ -123,8 +125,11 @@ def _made(block: Block) -> QueueSaid:
         queue = queue_of(block)
         limit = queue.asked.get("limit")
         return QueueSaid(block.kind, queue.aqm, _number(limit), numbered=True)
-    made = queue_of_kind(block.kind)
     words = block.options or block.words
+    if block.kind == "red":
+        buffer = shown_bytes(words, "limit") // _FULL_PACKET if "limit" in words else None
+        return QueueSaid("red", red_as_run(words), buffer, numbered=True)
+    made = queue_of_kind(block.kind)
     given = {}
     for word, read in _READ.items():
         if hasattr(made.aqm, word) and (value := read(words.get(word))) is not None:

@@ -1,4 +1,6 @@
-"""What tc makes of the words for RED: the weight of its average from a burst, and all defaults.
+"""What tc makes of the words for RED, and what runs by what it shows.
+
+The words: the weight of its average from a burst, and all defaults.
 
 A burst of `burst` packets of `avpkt` bytes that comes to an idle queue is to lift the average just
 to `min`: after L packets it is L + 1 + ((1 - w)^(L + 1) - 1)/w packets (Floyd and Jacobson, section
@@ -14,14 +16,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from pi2_fluid.errors import DomainError, QuantityError
+from pi2_fluid.laws.aqms.red import Red
+from pi2_fluid.tc.numbers import as_fraction, as_whole
 
-__all__ = ["red_as_shown"]
+__all__ = ["red_as_run", "red_as_shown", "shown_bytes"]
 
 _MAX_P: Final = 0.02
 _WORD: Final = 2**32
 _SHIFTS: Final = 32
 _SPAN: Final = 3  # of max over min, where only one of them is given
 _FLAGS: Final = ("ecn", "harddrop", "nodrop")
+_ADAPTIVE: Final = ("adaptive", "adaptative")
 
 
 def red_as_shown(
@@ -79,7 +84,7 @@ def red_as_shown(
             " max, and tc refuses it: give a larger one."
         )
     flags = {word: True for word in _FLAGS if asked.get(word)}
-    adaptive = any(asked.get(word) for word in ("adaptive", "adaptative"))
+    adaptive = any(asked.get(word) for word in _ADAPTIVE)
     return {
         "limit": limit,
         "min": low,
@@ -89,6 +94,66 @@ def red_as_shown(
         "ewma": shift,
         "probability": largest,
     }
+
+
+def red_as_run(shown: Mapping[str, object], packet_size: float = 1500.0, name: str = "red") -> Red:
+    """Return the RED that runs where ``tc -d qdisc show`` prints these words, for packets.
+
+    Parameters
+    ----------
+    shown : mapping
+        Words and what follows each, as text or, from JSON, as numbers; those alone as True.
+    packet_size : float
+        Bytes of a full packet of the link, in which thresholds are counted.
+    name : str
+        What to call it.
+
+    Raises
+    ------
+    QuantityError
+        If min, max, ewma or probability is missing, as without ``-d``, or cannot be read.
+    DomainError
+        If one of them is outside its range.
+
+    Examples
+    --------
+    >>> red = red_as_run({"min": 12500, "max": "62500b", "ecn": True, "nodrop": True,
+    ...                   "ewma": 2, "probability": 0.1})
+    >>> round(red.max, 2), red.weight, red.ecn, red.nodrop, red.arithmetic
+    (41.67, 0.25, True, True, 'fixed')
+    """
+    if missing := {"min", "max", "ewma", "probability"} - shown.keys():
+        raise QuantityError(
+            f"{', '.join(sorted(missing))} of {name} is not shown: give the output of"
+            " `tc -d qdisc show`."
+        )
+    low, high = (shown_bytes(shown, word, name) for word in ("min", "max"))
+    has = {word: shown.get(word, False) is not False for word in (*_FLAGS, *_ADAPTIVE)}
+    return Red(
+        min=f"{low}B",
+        max=f"{high}B",
+        packet_size=packet_size,
+        max_p=as_fraction(str(shown["probability"]), f"probability of {name}"),
+        weight=2.0 ** -as_whole(str(shown["ewma"]), f"ewma of {name}"),
+        gentle=False,
+        adaptive=any(has[word] for word in _ADAPTIVE),
+        arithmetic="fixed",
+        ecn=has["ecn"],
+        harddrop=has["harddrop"],
+        nodrop=has["nodrop"],
+    )
+
+
+def shown_bytes(shown: Mapping[str, object], word: str, name: str = "red") -> int:
+    """Return a size that tc prints as text, or as a number in JSON.
+
+    Raises
+    ------
+    QuantityError
+        If it cannot be read.
+    """
+    size = shown[word]
+    return as_whole(f"{size}b" if type(size) is int else str(size), f"{word} of {name}", "size")
 
 
 def _shift(low: int, burst: int, avpkt: int, name: str) -> int:

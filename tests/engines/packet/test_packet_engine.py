@@ -317,6 +317,8 @@ def test_pack_speaks_of_every_field() -> None:
         "loss_burst": 0.0,
         "aggregate": 1,
         "aggregate_time": 0,
+        "ring": 0,
+        "bql": None,
         "qdisc": "lottery",
         "parameters": {"p": 0.1, "mark": 1.0},
     }
@@ -445,6 +447,8 @@ ARGUMENTS = (
             "loss_burst": 0.0,
             "aggregate": 1,
             "aggregate_time": 0,
+            "ring": 0,
+            "bql": None,
         }
     ],
     [
@@ -527,8 +531,12 @@ def test_the_kernel_takes_good_numbers() -> None:
             ("capacity", -1.0), ("capacity", 1e-12), ("kind", "token"), ("delay_on", "forwards"),
             ("ack_jitter", -1), ("ack_jitter", 2**40), ("buffer", 0), ("buffer", 10**10),
             ("pushes", "none"), ("loss", 1.0), ("loss", -0.1), ("loss", float("nan")),
-            ("aggregate", 0), ("aggregate_time", -1),
+            ("aggregate", 0), ("aggregate_time", -1), ("ring", -1), ("bql", [0, 3000]),
         ]),
+        (2, [LINK_OF_RUN | {"ring": 9, "bql": [5, 3]}], "link 0 bql"),
+        (2, [LINK_OF_RUN | {"ring": 9, "bql": [5]}], "link 0 bql"),
+        (2, [LINK_OF_RUN | {"ring": 9, "kind": "htb"}], "link 0 ring"),
+        (2, [LINK_OF_RUN | {"ring": 9, "aggregate": 4}], "link 0 ring"),
         (2, [LINK_OF_RUN | {"loss": 0.9, "loss_burst": 2.0}], "link 0 loss and loss_burst"),
         (2, [LINK_OF_RUN | {"loss": 0.1, "loss_burst": 0.5}], "link 0 loss and loss_burst"),
         (2, [], "0 links"),
