@@ -69,7 +69,7 @@ def _step_marks() -> tuple[FloatArray, FloatArray]:
     """Return W and p of one DCTCP flow before a threshold, by path and seed."""
     windows, marked = np.zeros((2, len(_PATHS), _SEEDS))
     for i, path in enumerate(_PATHS):
-        flows = pf.Flows(pf.Dctcp(variant="rfc8257"), 1, path, start_jitter="100ms")
+        flows = pf.Flows(pf.Dctcp(variant="rfc8257"), 1, path, start_jitter="100ms", push_every=0)
         # L4S traffic alone: nothing but the step marks.
         scenario = pf.Scenario(120.0, pf.Link(_RATE, 40_000), pf.DualPi2(step=_STEP), flows)
         runs = pf.packet.simulate(scenario, seeds=_SEEDS, bin=1.0).sel(time=slice(40.0, None))

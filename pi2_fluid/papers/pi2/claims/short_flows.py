@@ -36,9 +36,9 @@ def _times(aqm: pf.Aqm, rate: float, rtt: float, load: float) -> tuple[float, fl
     """Return median and mean of what Web-like flows take (s), beside one long flow."""
     arrivals = load * 1e6 * rate / (12_000.0 * SIZES.mean)
     flows = [
-        pf.Flows(pf.Reno(), 1, 1e-3 * rtt),
+        pf.Flows(pf.Reno(), 1, 1e-3 * rtt, push_every=0),  # as Linux acknowledged then
         pf.Transfers(
-            pf.Reno(), _AT_ONCE, 1e-3 * rtt, size=SIZES, arrivals=arrivals, name="web"
+            pf.Reno(), _AT_ONCE, 1e-3 * rtt, size=SIZES, arrivals=arrivals, name="web", push_every=0
         ),
     ]  # fmt: skip
     scenario = pf.Scenario(_BITS / (1e6 * rate), pf.Link(1e6 * rate, 40_000), aqm, flows)
