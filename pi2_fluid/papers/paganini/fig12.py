@@ -69,8 +69,8 @@ RECIPE: Final = Recipe(
         "used": "The price settles only where arrivals are 95 % of the capacity.",
         "used_red": "NewReno starts each transfer anew, and halves its windows.",
         "queue_red": "The link keeps 5 % free, which absorbs transfers that begin and end.",
-        "overshoots": "The queue is above 200 packets for 2 to 6 % of the time, about our limit."
-        " Where no segment carries PSH, as in ns-2, two of six runs were above it.",
+        "overshoots": "The queue is above 200 packets for 2 to 6 % of the time. That is about our"
+        " limit, but not in five of six runs.",
         "elephants": "At rest x = K/q for every path.",
     },
 )
