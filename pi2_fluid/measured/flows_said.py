@@ -62,7 +62,10 @@ def flows_of(
     if left_out:
         assumed["directions"] = f"one direction alone is run, without {', '.join(left_out)}"
     kept = [label for label in labels if label not in left_out]
-    controls = {label: str(about.get("senders", {}).get(label, "")).lower() for label in kept}
+    if len(kept) > 1:
+        assumed["paths"] = "nothing says that flows have paths of their own: the same for all"
+    senders = about.get("senders", {})
+    controls = {label: str(senders.get(label) or _in_label(label)).lower() for label in kept}
     unknown = [label for label, control in controls.items() if not control]
     if unknown:
         assumed["senders"] = f"nothing says what {', '.join(unknown)} runs: Cubic"
@@ -95,6 +98,12 @@ def flows_of(
             )
         )
     return flows
+
+
+def _in_label(label: str) -> str:
+    """Return the sender that a label ends with, as "upload (cubic)"."""
+    found = re.search(r"\((\w+)\)$", label)
+    return found[1] if found else ""
 
 
 def _first_seen(data: xr.Dataset, label: str) -> float:

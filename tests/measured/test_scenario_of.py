@@ -184,3 +184,13 @@ def test_means_over_any_stretch_keep_what_was_sent() -> None:
     total = float(np.sum(sent.rates(edges) * np.diff(edges)))
     own = np.concatenate([[np.median(np.diff(times))], np.diff(times)])
     assert total == pytest.approx(float(np.sum(rates * own)), rel=1e-12)
+
+
+def test_paths_that_nothing_tells_apart_are_assumed_alike() -> None:
+    data = measured({"a (cubic)": [3e6] * 5, "b (reno)": [4e6] * 5}, rate=1e7, rtt=0.02)
+    described = pf.scenario_of(data)
+    assert "paths" in described.assumed
+    # Readers put the sender behind the label where Flent has it.
+    kinds = [type(flow.sender) for flow in described.scenario.flows]
+    assert kinds == [pf.Cubic, pf.Reno]
+    assert "senders" not in described.assumed

@@ -195,6 +195,7 @@ _ASSUMED: Final = (
     ("path", _ALL),
     ("senders", _ALL),
     ("directions", _ALL),
+    ("paths", (*_SHARES, "tcp_rtt")),
     ("ecn", (*_SHARES, *_SIGNALLED)),
     ("changes of the rate", _ALL),
     ("buffer", ("drop_fraction",)),
