@@ -162,8 +162,9 @@ def test_lanes_are_differentiable(jax):
     def mean(more):
         sender = map_leaves(lambda leaf, place: more if place == ".more" else leaf, Toy())
         varied = table._replace(senders=(sender,))
-        shape = jitted._shape_of(varied, 256, this_device())
-        found = jitted._run(shape, 0, jitted._given(varied), jitted._plan(varied, shape.nodes))
+        shape = jitted.shape_of(varied, 256, this_device())
+        plan = jitted.plan_of(varied, shape.nodes)
+        found = jitted.run_shape(shape, 0, jitted.given_of(varied), plan)
         return found["delay"][0] / (2.0 * float(table.last[0]))
 
     with jax.enable_x64(True):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["batch"]
+__all__ = ["batch", "beyond_lanes", "check_varied", "depth_for"]
 
 ENGINES: Final = ("auto", "c", "jax", "threads")
 _TOLERANCE: Final = 1e-6  # of runs in threads: far below what rows some ms apart can tell
@@ -165,13 +165,13 @@ def batch(
     chunk = _as_count(chunk)
     spacing = None if sample is None else _time(sample, "sample")
     fluid = Fluid(update=update, clock=clock).with_tolerance(_TOLERANCE)
-    beyond = _beyond_lanes(scenario, clock)
+    beyond = beyond_lanes(scenario, clock)
     if engine == "threads" or (engine == "auto" and beyond):
         return _in_threads(scenario, over, fluid, (step, begin, spacing), progress)
     if beyond:
         raise UnsupportedError(f'{beyond} is not in engine = "{engine}": use engine = "threads".')
     varied = vary(scenario, over)
-    _check_varied(varied, begin)
+    check_varied(varied, begin)
     times = None if spacing is None else _samples(varied, spacing)
     table = tabulate(
         varied, continuous=update == "continuous", step=step, after=begin, sample=times
@@ -198,7 +198,7 @@ def batch(
 # Checks
 
 
-def _beyond_lanes(scenario: Scenario, clock: str) -> str:
+def beyond_lanes(scenario: Scenario, clock: str) -> str:
     """Return what of a scenario no lanes take, "" if they may."""
     if clock == "acks":
         return "clock = 'acks'"
@@ -236,7 +236,14 @@ def _has_device() -> bool:
     return not this_device().is_cpu
 
 
-def _check_varied(varied: Variation, after: float) -> None:
+def check_varied(varied: Variation, after: float) -> None:
+    """Refuse flows without a round-trip time, outages, rates beside states, and short runs.
+
+    Raises
+    ------
+    QuantityError, ScenarioError, UnsupportedError
+        One sentence each.
+    """
     require_round_trips(varied.scenario)
     refuse_outages(varied.scenario, "a batch has no answer")
     _require_rest(after, float(np.min(varied.scenario.duration)))
@@ -361,7 +368,7 @@ def _run_all(
     parts: list[dict[str, Any]] = []
     finished: list[Any] = []
     interrupted, n = False, table.h.size
-    depth = _power_of_two((table.base_rtt.max(axis=0) + _PAST) / table.h)
+    depth = depth_for(table)
     chunk = chunk or lanes.at_once(table, depth)
     chunks = _chunks(table, chunk)
     rows = min(chunk, 1 << (max(map(len, chunks)) - 1).bit_length())
@@ -416,6 +423,11 @@ def _run_deep_enough(table: Timetable, lanes: _Lanes, rows: int, depth: int) -> 
             for name, values in lanes.run(take_runs(table, some), depth, size).items():
                 found[name] = np.array(found[name])
                 found[name][..., some] = values
+
+
+def depth_for(table: Timetable, delay: Real = _PAST) -> int:
+    """Return how many nodes of the past are kept for queues that wait so long (s) at most."""
+    return _power_of_two((table.base_rtt.max(axis=0) + delay) / table.h)
 
 
 def _power_of_two(nodes: Real) -> int:

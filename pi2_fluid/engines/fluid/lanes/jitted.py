@@ -32,14 +32,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["bytes_of_a_run", "run_lanes", "runs_at_once"]
+__all__ = [
+    "Plan",
+    "bytes_of_a_run",
+    "given_of",
+    "plan_of",
+    "refusing",
+    "rows_written",
+    "run_lanes",
+    "run_shape",
+    "runs_at_once",
+    "shape_of",
+]
 
 #: Sums and extremes over the steps that count, of all runs: see `batch_results`.
 _SUMS: Final = ("delay", "delay_square", "controller", "controller_square", "served", "lost")
 _CLASS_SUMS: Final = ("sent", "window", "signal")
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """The schedule of a chunk, and what counts."""
 
     event: Any
@@ -78,19 +89,24 @@ def run_lanes(
     UnsupportedError
         If a law cannot be traced by JAX.
     """
-    n, shape = table.h.size, _shape_of(table, depth, device or this_device())
+    n, shape = table.h.size, shape_of(table, depth, device or this_device())
     padded = take_runs(table, np.minimum(np.arange(rows), n - 1))
-    given, plan = _given(padded), _plan(padded, shape.nodes)
-    with jax.enable_x64(True), _refusing(table):
-        results = _run(shape, len(table.sample), given, plan)
+    given, plan = given_of(padded), plan_of(padded, shape.nodes)
+    with jax.enable_x64(True), refusing(table):
+        results = run_shape(shape, len(table.sample), given, plan)
         found = {name: np.asarray(value)[..., :n] for name, value in results.items()}
-    # Of several samples at one node only the last was written.
-    sampled = _sampled(table)
-    written = np.searchsorted(sampled, sampled, side="right") - 1
+    written = rows_written(table)
     return {
         name: value[written] if name.startswith("sample") else value
         for name, value in found.items()
     }
+
+
+def rows_written(table: Timetable) -> NDArray[np.intp]:
+    """Return the row of each sample: of several at one node only the last is written."""
+    sampled = _sampled(table)
+    rows: NDArray[np.intp] = np.searchsorted(sampled, sampled, side="right") - 1
+    return rows
 
 
 def runs_at_once(table: Timetable, depth: int, device: Device | None = None) -> int:
@@ -113,15 +129,15 @@ def bytes_of_a_run(table: Timetable, depth: int) -> int:
     The past and the samples are written in place; what else goes from step to step is there twice,
     as it was and as it will be.
     """
-    shape = _shape_of(table, depth, Device(is_cpu=False))
+    shape = shape_of(table, depth, Device(is_cpu=False))
     one = take_runs(table, [0])
-    given, plan = _given(one), _plan(one, shape.nodes)
+    given, plan = given_of(one), plan_of(one, shape.nodes)
 
     def first() -> tuple[State, _Tally]:
         laws = Laws(shape, given)
         return begin(laws, plan.window), _begin(laws, len(table.sample))
 
-    with jax.enable_x64(True), _refusing(table):
+    with jax.enable_x64(True), refusing(table):
         state, tally = jax.eval_shape(first)
     in_place = state.history, tally.samples
     own = given, plan._replace(row=())  # which all runs share
@@ -134,7 +150,8 @@ def _bytes(tree: object) -> int:
     return sum(leaf.size * leaf.dtype.itemsize for leaf in arrays)
 
 
-def _shape_of(table: Timetable, depth: int, device: Device) -> Shape:
+def shape_of(table: Timetable, depth: int, device: Device) -> Shape:
+    """Return what code is compiled for a table's runs."""
     return Shape(
         group=table.group,
         slow_start=table.slow_start,
@@ -147,7 +164,8 @@ def _shape_of(table: Timetable, depth: int, device: Device) -> Shape:
     )
 
 
-def _given(table: Timetable) -> Given:
+def given_of(table: Timetable) -> Given:
+    """Return what of a table stays the same during its runs."""
     arrays: Any = table  # of NumPy here, which become those of JAX in the call
     return Given(
         aqm=table.aqm,
@@ -162,7 +180,7 @@ def _given(table: Timetable) -> Given:
 
 
 @contextmanager
-def _refusing(table: Timetable) -> Iterator[None]:
+def refusing(table: Timetable) -> Iterator[None]:
     """Say in a sentence that a law cannot be traced."""
     try:
         yield
@@ -176,14 +194,14 @@ def _refusing(table: Timetable) -> Iterator[None]:
         ) from error
 
 
-def _plan(table: Timetable, nodes: int) -> _Plan:
+def plan_of(table: Timetable, nodes: int) -> Plan:
     """Lay out the schedule of a chunk, for one loop over so many nodes, or for two if it is 0."""
     breaks = np.empty(0, np.int32) if nodes else _breaks(table)
     size = nodes or 1 << max(4, (len(breaks) - 1).bit_length())
     sampled = _sampled(table)
     row = np.full(size, len(sampled), np.int32)
     row[sampled if nodes else np.searchsorted(breaks, sampled)] = np.arange(len(sampled))
-    return _Plan(
+    return Plan(
         event=table.event,
         capacity=table.capacity,
         count=table.count,
@@ -230,7 +248,8 @@ _Carry: TypeAlias = tuple[State, _Tally, Array]
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _run(shape: Shape, samples: int, given: Given, plan: _Plan) -> dict[str, Array]:
+def run_shape(shape: Shape, samples: int, given: Given, plan: Plan) -> dict[str, Array]:
+    """Return what `run_lanes` does, as arrays of JAX, with a row of waste below the samples."""
     laws = Laws(shape, given)
 
     def enter(k: Array, row: Array, carry: _Carry) -> tuple[Stage, State, Node, _Tally]:
@@ -282,7 +301,7 @@ def _run(shape: Shape, samples: int, given: Given, plan: _Plan) -> dict[str, Arr
     return found
 
 
-def _stage(laws: Laws, plan: _Plan, k: Array) -> Stage:
+def _stage(laws: Laws, plan: Plan, k: Array) -> Stage:
     """Return who sends, how fast the link is, and what counts from node k on."""
     n, m = laws.n, len(laws.classes)
     capacity, count = plan.capacity[0], plan.count[0]
