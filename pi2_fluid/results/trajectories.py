@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Protocol
@@ -32,6 +33,8 @@ __all__ = ["summarize_trajectory", "trajectory_dataset"]
 
 #: What a summary has of all classes together, and of each.
 _OF_CLASSES: Final = ("jain", "throughput", "window_mean")
+#: Of a trajectory over dual and other queues: the names of links whose classes share one queue.
+_SINGLE: Final = "one_queue"
 _SAME: Final = 1e-12  # s: an instant is reached this much before it
 
 
@@ -114,6 +117,9 @@ def trajectory_dataset(
             "bit/s",
             "rate that thinned traffic of a constant rate is sent at; 0 of any other",
         )
+    single = [node.name for node in scenario.network.nodes if node.aqm.bands == 1]
+    if single and most_bands(scenario) == 2:
+        attrs = {**attrs, _SINGLE: json.dumps(single)}
     return make_dataset(variables, coords, attrs)
 
 
@@ -205,9 +211,11 @@ def _summarize_links(
     """Return the statistics of each link, over the classes that cross it, and of all classes."""
     import xarray as xr
 
-    found = []
+    found, single = [], json.loads(str(dataset.attrs.get(_SINGLE, "[]")))
     for name in dataset.link.to_numpy():
         mine = dataset.sel(link=name, drop=True)
+        if str(name) in single:
+            mine = mine.assign_coords(band_of=xr.zeros_like(mine.band_of))
         mine = mine.assign(throughput=mine.link_throughput, p=mine.link_p)
         mine = mine.isel(flows=mine.place > 0)
         found.append(summarize_trajectory(mine, after, until).drop_vars(_OF_CLASSES))

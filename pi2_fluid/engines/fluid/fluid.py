@@ -303,8 +303,7 @@ class Fluid(Engine):
         return _Task(cohorts, plant, self._compiles(reason), times, accuracy)
 
     def _prepare_routes(self, scenario: Scenario, times: FloatArray, accuracy: Accuracy) -> _Task:
-        if self.linear:
-            require_one_band(scenario)
+        require_one_band(scenario, linear=self.linear)
         links = len(scenario.network.nodes)
         beginning = None
         if self.initial is not None:

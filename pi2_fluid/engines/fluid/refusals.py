@@ -155,11 +155,21 @@ def _ring(network: Network, *, only_at_once: bool) -> str:
     return ""
 
 
-def require_one_band(scenario: Scenario) -> None:
-    """Raise UnsupportedError if a link has a dual queue, which the linear form does not know."""
+def require_one_band(scenario: Scenario, *, linear: bool) -> None:
+    """Raise UnsupportedError if a link has a dual queue where these are not known.
+
+    That is in the linear form, and for senders that let signals act on their rate at once.
+    """
+    answering = any(flow.sender.answers_at_once for flow in scenario.flows)
     for node in scenario.network.nodes:
-        if node.aqm.bands > 1:
+        kind = type(node.aqm).__name__
+        if node.aqm.bands > 1 and linear:
             raise UnsupportedError(
-                f"node {node.name!r} has two queues ({type(node.aqm).__name__}), which linear=True"
-                " does not describe: use linear=False, or CoupledPi2."
+                f"node {node.name!r} has two queues ({kind}), which linear=True does not describe:"
+                " use linear=False, or CoupledPi2."
+            )
+        if node.aqm.bands > 1 and answering:
+            raise UnsupportedError(
+                f"{kind} has two queues, and trajectories of senders that let signals act on their"
+                " rate at once are of single ones: use CoupledPi2, or other senders."
             )

@@ -505,6 +505,13 @@ def test_what_it_does_not_do_is_said(engine: pf.Engine, said: str) -> None:
         engine.require(TWO)
 
 
+def test_dual_queues_of_rates_that_answer_at_once_are_refused() -> None:
+    flows = pf.Flows(pf.Paganini(), 5, "80ms")
+    one = pf.Scenario(1.0, pf.Link("9Mbit/s", "40000 packets"), pf.DualPi2(), flows)
+    with refused(pf.UnsupportedError, "DualPi2 has two queues", "use CoupledPi2, or other senders"):
+        pf.Fluid().require(one)
+
+
 def test_linear_dual_queues_are_refused() -> None:
     nodes = (TWO.network.nodes[0], pf.Node("b", pf.Link("9Mbit/s", "40000 packets"), pf.DualPi2()))
     network = dataclasses.replace(TWO.network, nodes=nodes)

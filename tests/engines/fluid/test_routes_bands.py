@@ -203,6 +203,24 @@ def test_what_is_reported_is_as_of_packets() -> None:
     assert float(found.link_p.sel(link="a", flows="s").max()) >= 0.0
 
 
+def test_summaries_know_which_links_have_one_queue() -> None:
+    """There L4S packets wait as long as Classic ones; the target at both links."""
+    nodes = (
+        pf.Node("a", FAST, pf.CoupledPi2(target="15ms", update_interval="16ms")),
+        TWO.network.nodes[1],
+    )
+    flows = [
+        pf.Flows(pf.Reno(), 6, "30ms", "r", route=("a", "b"), hops=("2ms", "5ms")),
+        pf.Flows(pf.Scalable(), 3, "30ms", "s", route=("a",), hops=("2ms",)),
+    ]
+    network = pf.Network(nodes, flows)
+    found = pf.simulate(pf.Scenario(20.0, network=network), pf.Fluid(tolerance=1e-6))
+    mean = pf.summarize(found, after=15).delay_mean
+    assert float(mean.sel(link="a")) == pytest.approx(
+        float(found.queue_delay.sel(link="a").isel(band=0)[-1]), rel=0.02
+    )
+
+
 def test_dual_queues_begin_with_what_waits_in_the_first() -> None:
     initial = {"window": [9.0, 7.0, 5.0, 5.0], "queue": {"a": 30.0}, "controller": {"a": 0.2}}
     found = begin_links(TWO, initial)
@@ -223,3 +241,38 @@ def test_what_enters_leaves() -> None:
     assert float(left.max()) < 1.0 + 1e-6
     busy = waiting.to_numpy() > 1.0
     np.testing.assert_allclose(left.to_numpy()[busy], 1.0, rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_packets_wait_and_flow_as_the_fluid_says() -> None:
+    """Sixteen flows of each class, so that chance is small.
+
+    The Classic class of both links is the furthest off, as under one coupled queue a link: Reno in
+    packets gets less than its law where windows are small.
+    """
+    both: dict[str, Any] = {"route": ("a", "b"), "hops": ("2ms", "5ms")}
+    flows = [
+        pf.Flows(pf.CReno(), 16, "40ms", "C", **both),
+        pf.Flows(pf.Dctcp(), 16, "40ms", "L", **both),
+        pf.Flows(pf.CReno(), 16, "30ms", "C at a", route=("a",), hops=("2ms",)),
+        pf.Flows(pf.Dctcp(), 16, "30ms", "L at b", route=("b",), hops=("2ms",)),
+    ]
+    nodes = [
+        pf.Node(name, pf.Link(rate, "40000 packets"), pf.DualPi2())
+        for name, rate in (("a", "160Mbit/s"), ("b", "120Mbit/s"))
+    ]
+    scenario = pf.Scenario(50.0, network=pf.Network(nodes, flows))
+    fluid, packets = (
+        pf.summarize(pf.simulate(scenario, engine), after=20)
+        for engine in (pf.Fluid(tolerance=1e-6), pf.Packets(seeds=3))
+    )
+    waited = packets.delay_mean_of.mean("seed")
+    for link, classes in (("a", ("C", "C at a")), ("b", ("C",))):
+        want = float(fluid.queue_delay_mean.sel(link=link).isel(band=0))
+        for name in classes:
+            assert float(waited.sel(link=link, flows=name)) == pytest.approx(want, rel=0.05)
+        assert float(fluid.queue_delay_mean.sel(link=link).isel(band=1)) == 0.0
+        assert float(waited.sel(link=link, flows="L")) < 4e-4, "it waits for single packets"
+    off = fluid.throughput / packets.throughput.mean("seed") - 1.0
+    assert float(np.abs(off.drop_sel(flows="C")).max()) < 0.05
+    assert float(np.abs(off.sel(flows="C"))) < 0.08

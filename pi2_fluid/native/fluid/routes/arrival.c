@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "fluid/routes/dual.h"
 #include "fluid/routes/events.h"
 #include "fluid/routes/modes.h"
 #include "fluid/routes/plant.h"

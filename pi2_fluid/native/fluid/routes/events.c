@@ -1,6 +1,7 @@
 #include "fluid/routes/events.h"
 
 #include "fluid/bracket.h"
+#include "fluid/routes/dual.h"
 #include "fluid/routes/modes.h"
 #include "fluid/routes/plant.h"
 #include "fluid/routes/sides.h"

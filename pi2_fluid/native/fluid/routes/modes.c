@@ -1,6 +1,7 @@
 #include "fluid/routes/modes.h"
 
 #include "fluid/controller.h"
+#include "fluid/routes/dual.h"
 #include "fluid/routes/plant.h"
 #include "fluid/routes/slopes.h"
 

@@ -22,16 +22,6 @@ static inline double routes_count(const pi2_routes *run, double t, const routes_
     return share_count(routes_shares(run, mode) + i, t, run->classes[i].start, run->classes[i].start_jitter);
 }
 
-/* How a dual queue shares its link: of each of its queues, what arrives, what it gets, how it would grow (packets/s), and
- * its delay (s). */
-typedef struct {
-    double arrivals[2], served[2], net[2], tau[2];
-} routes_shares_of_link;
-/* That of node l, by the rates in y. */
-routes_shares_of_link routes_share(const pi2_routes *run, int l, const double *y, const routes_mode *mode);
-/* The same, where of those the queues without packets need it is said what arrives; `net` is not found. */
-void routes_share_by(const pi2_routes *run, int l, const double *y, const routes_mode *mode,
-                     routes_shares_of_link *shares);
 /* Delays and round-trip times, by the rates in at->y where these matter. */
 void routes_delays(const pi2_routes *run, routes_point *at);
 /* What the classes send that hear (if any do) signals with the probability `heard`: of all classes, or of those whose
@@ -63,8 +53,6 @@ void routes_seen(const pi2_routes *run, int l, const double *y, const routes_mod
 pi2_signal routes_signals(const pi2_routes *run, int l, const double *y, const routes_mode *mode);
 /* What is left of thinned traffic. */
 double routes_kept(const routes_node *node, const double *y);
-/* How fast the queues of a node would grow together, were there room. */
-double routes_growth(const pi2_routes *run, int l, const double *net);
 /* Whether its buffer is full. */
 static inline int routes_is_full(const routes_link *link, int bands)
 {
@@ -75,7 +63,5 @@ static inline double routes_queue_slope(const routes_link *link, double net)
 {
     return link->bound[0] == EMPTY || (link->bound[0] == FULL && net > 0.0) ? 0.0 : net;
 }
-/* The same of two. */
-void routes_queue_slopes(const routes_link *link, const double *net, double *slopes);
 /* d(moving states)/dt before clipping; `net` is of the node's queues. */
 void routes_controller_slope(const pi2_routes *run, int l, const double *y, const double *net, double *slope);

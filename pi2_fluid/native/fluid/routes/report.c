@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "fluid/routes/dual.h"
 #include "fluid/routes/entries.h"
 #include "fluid/routes/plant.h"
 

@@ -183,6 +183,8 @@ static inline const signed char *routes_rate_sides(const pi2_routes *run, const 
 
 static inline int routes_bound(const pi2_routes *run, const routes_mode *mode, int k)
 {
+    if (!run->dual) /* each node has one queue */
+        return mode->links[k].bound[0];
     return mode->links[run->queues[k].node].bound[run->queues[k].band];
 }
 

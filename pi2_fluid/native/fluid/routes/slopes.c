@@ -1,5 +1,6 @@
 #include "fluid/routes/slopes.h"
 
+#include "fluid/routes/dual.h"
 #include "fluid/routes/entries.h"
 #include "fluid/routes/plant.h"
 
@@ -210,26 +211,6 @@ static void find_rates(pi2_routes *run, routes_point *at, int all)
     }
 }
 
-/* Whether dual queues get something else than rates have been found with. */
-static int shares_moved(const pi2_routes *run, const routes_point *at)
-{
-    static const double SAME_SHARE = 1e-14; /* of the capacity */
-    for (int l = 0; l < run->node_count; l++) {
-        const routes_node *node = run->nodes + l;
-        const routes_link *link = run->mode->links + l;
-        routes_shares_of_link shares;
-        if (node->bands == 1 || (link->bound[0] != EMPTY && link->bound[1] != EMPTY))
-            continue;
-        for (int k = 0; k < 2; k++)
-            shares.arrivals[k] = routes_arrivals(run, node->first + k, at->y);
-        routes_share_by(run, l, at->y, run->mode, &shares);
-        for (int k = 0; k < 2; k++)
-            if (fabs(shares.served[k] - at->served[node->first + k]) > SAME_SHARE * link->capacity)
-                return 1;
-    }
-    return 0;
-}
-
 /* All rates, or those that what moves depends on. What a dual queue gets while the other is empty depends on what arrives
  * there, and that on how long it waits elsewhere. */
 static void look(pi2_routes *run, routes_point *at, int all)
@@ -239,7 +220,7 @@ static void look(pi2_routes *run, routes_point *at, int all)
         go_to(run, r, at->t - r->delay);
     do
         find_rates(run, at, all);
-    while (--rounds > 0 && shares_moved(run, at));
+    while (--rounds > 0 && routes_shares_moved(run, at));
     for (int l = 0; l < run->node_count; l++) {
         const routes_node *node = run->nodes + l;
         if (node->bands == 2) {
@@ -261,27 +242,10 @@ typedef struct {
     double x[PI2_SENDER_STATES], p, rtt;
 } heard_then;
 
-/* The delay of a queue where a reader looks. */
-static double delay_then(const pi2_routes *run, const routes_reader *r, int k)
+/* The delay of a queue where a reader looks: without dual queues each node has its own. */
+static inline double delay_then(const pi2_routes *run, const routes_reader *r, int k)
 {
-    const routes_queue *queue = run->queues + k;
-    const routes_node *node = run->nodes + queue->node;
-    const routes_link *link = r->mode->links + queue->node;
-    const double q = routes_then(run, r, queue->queue);
-    routes_shares_of_link shares = {{0.0, 0.0}, {0.0, 0.0}, {0.0, 0.0}, {0.0, 0.0}};
-    int waits[2];
-    if (node->bands == 1)
-        return q * link->per_packet;
-    if (link->bound[queue->band] == EMPTY)
-        return 0.0;
-    for (int b = 0; b < 2; b++) {
-        const routes_queue *each = run->queues + node->first + b;
-        waits[b] = link->bound[b] != EMPTY;
-        for (int n = 0; n < each->visit_count && !waits[b]; n++)
-            shares.arrivals[b] += routes_then(run, r, each->offered[n]);
-    }
-    node->aqm->serve(node->law, waits, shares.arrivals, link->capacity, shares.served);
-    return q / shares.served[queue->band];
+    return SELDOM(run->dual) ? routes_dual_delay_then(run, r, k) : routes_then(run, r, k) * r->mode->links[k].per_packet;
 }
 
 static inline void hear_all(const pi2_routes *run, int i, heard_then *then)
@@ -426,39 +390,13 @@ static double present_share_slope(const pi2_routes *run, const routes_point *at,
     return run->dual ? slope + at->d_served[q] * at->y[v->offered] / total : slope;
 }
 
-/* How fast what dual queues get changes, and their delays, by the slopes of what enters them. */
-static void dual_slopes(const pi2_routes *run, routes_point *at)
-{
-    for (int l = 0; l < run->node_count; l++) {
-        const routes_node *node = run->nodes + l;
-        const routes_link *link = run->mode->links + l;
-        routes_shares_of_link before, after;
-        if (node->bands == 1)
-            continue;
-        for (int k = 0; k < 2; k++) {
-            const double rate = routes_arrivals(run, node->first + k, at->y);
-            const double rise = NUDGE * routes_arrivals(run, node->first + k, at->f);
-            before.arrivals[k] = rate - rise;
-            after.arrivals[k] = rate + rise;
-        }
-        routes_share_by(run, l, at->y, run->mode, &before);
-        routes_share_by(run, l, at->y, run->mode, &after);
-        for (int q = node->first, k = 0; k < 2; q++, k++) {
-            at->d_served[q] = (after.served[k] - before.served[k]) / (2.0 * NUDGE);
-            at->d_tau[q] = link->bound[k] == EMPTY
-                               ? 0.0
-                               : (at->f[run->queues[q].queue] - at->tau[q] * at->d_served[q]) / at->served[q];
-        }
-    }
-}
-
 /* How fast delays change. */
 static void delay_slopes(const pi2_routes *run, routes_point *at)
 {
-    for (int q = 0; q < run->queue_count; q++)
-        at->d_tau[q] = at->f[run->queues[q].queue] * run->mode->links[run->queues[q].node].per_packet;
+    for (int q = 0; q < run->queue_count; q++) /* queues come first in the state */
+        at->d_tau[q] = at->f[q] * run->mode->links[run->queues[q].node].per_packet;
     if (run->dual)
-        dual_slopes(run, at);
+        routes_dual_slopes(run, at);
 }
 
 /* The slope of what is kept of thinned traffic. */
