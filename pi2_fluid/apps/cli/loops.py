@@ -374,10 +374,9 @@ COMMANDS: tuple[Command, ...] = (
             "margins.remark": "on the gain, mostly nothing",
             "ack_margins": "the same by acknowledgements; null if there is no such loop",
             "why_no_acks": "why there is none, or null",
-            "along": "of --along, by rate and by acks: min_gain_margin_db and"
-            " median_gain_margin_db (dB), min_phase_margin_deg, where the first is (at, in s, and"
-            " capacity, in bit/s), part_below (of the time at rest, below least_db) and"
-            " part_at_rest",
+            "along": "of --along, by rate and by acks: min_gain_margin_db, its at (s) and capacity"
+            " (bit/s), median_gain_margin_db, min_phase_margin_deg; part_below (of the time at"
+            " rest, below least_db) and part_at_rest",
             "required": "null without --require: gain_margin_db, least_db, and whether it is kept",
             "bottlenecks": "of a scenario or network: nodes that are full",
             "uniform": "of a scenario or network: whether margins are of all queues together",
