@@ -38,7 +38,7 @@ _MODELS: Final = {
 }
 _OF_A_MODEL: Final = (
     "Margins are of {}, and do not say how long packets wait. Real traffic with windows of four"
-    " segments has about 3 dB less."
+    " segments has 3 to 4 dB less."
 )
 
 

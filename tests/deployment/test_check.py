@@ -458,7 +458,7 @@ def test_command_prints_one_screen(capsys, monkeypatch):
         "By rates: senders that pace. By acknowledgements: senders that do not pace.",
         "tc qdisc change dev r_d parent 1:1 dualpi2 target 15ms tupdate 16ms alpha \\\n",
         "L4S beside Classic",
-        "Real traffic with windows of four segments has about 3 dB less",
+        "Real traffic with windows of four segments has 3 to 4 dB less",
         "do not say how long packets wait",
         "it costs Beta is 0.78 times Linux's default",
         "Not judged: noqueue 0: dev lo",

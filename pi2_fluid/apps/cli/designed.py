@@ -84,7 +84,7 @@ def _add_limits(grid: Table, design: Design) -> None:
 
 
 #: What margins are not.
-_PACKETS: Final = "Packets have about 3 dB less where windows are of four segments."
+_PACKETS: Final = "Packets have 3 to 4 dB less where windows are of four segments."
 #: What columns of alternatives are.
 _LEGEND: Final = (
     ("gain, phase", "margins by rates"),
