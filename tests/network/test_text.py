@@ -680,6 +680,14 @@ def queues(draw):
     fields = draw(fields_of(cls))
     if cls is pf.Red:
         fields["max"] += 1.001 * fields["min"]
+        marks = fields.get("ecn", False)
+        if not marks:
+            fields.pop("nodrop", None)
+        if marks and "mark_min" in fields and fields.get("arithmetic") != "fixed":
+            fields["mark_max"] = fields.get("mark_max", 1.0) + 1.001 * fields["mark_min"]
+        else:
+            for key in ("mark_min", "mark_max", "mark_max_p"):
+                fields.pop(key, None)
     return cls(**fields)
 
 
