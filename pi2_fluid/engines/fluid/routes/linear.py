@@ -19,8 +19,9 @@ from typing import Any, Final, NamedTuple
 from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.engines.fluid.linear import OPEN
 from pi2_fluid.engines.fluid.routes.moment import Moment
+from pi2_fluid.engines.fluid.routes.passing import Entered, Outflow
 from pi2_fluid.engines.fluid.routes.past import Past
-from pi2_fluid.engines.fluid.routes.plant import Entered, Outflow, RoutesPlant
+from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
 from pi2_fluid.engines.fluid.state import EMPTY, Basin, Heard, Mode, View
 from pi2_fluid.engines.fluid.tangents import (
     QueueTangent,
