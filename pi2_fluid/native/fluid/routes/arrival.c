@@ -25,7 +25,8 @@ static void keep_before(pi2_routes *run)
     memcpy(run->before.y, run->now->y, (size_t)run->stored * sizeof(double));
     memcpy(run->before.f, run->now->f, (size_t)run->stored * sizeof(double));
     memcpy(run->before.tau, run->now->tau, (size_t)run->queue_count * sizeof(double));
-    memcpy(run->before.d_tau, run->now->d_tau, (size_t)run->queue_count * sizeof(double));
+    if (run->dual)
+        memcpy(run->before.d_tau, run->now->d_tau, (size_t)run->queue_count * sizeof(double));
     if (run->nodes_compare)
         memcpy(run->sides_before, routes_mode_sides(run, run->mode), (size_t)run->node_sides);
 }

@@ -1,7 +1,5 @@
 #include "fluid/routes/dual.h"
 
-#include "fluid/routes/plant.h"
-
 #define NUDGE 1e-6 /* s: over which the slope of what a law serves is taken */
 
 void routes_share_by(const pi2_routes *run, int l, const double *y, const routes_mode *mode,

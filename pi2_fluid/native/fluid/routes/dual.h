@@ -4,6 +4,21 @@
 
 #include "fluid/routes/run.h"
 
+/* Packets/s that enter a queue. */
+static inline double routes_arrivals(const pi2_routes *run, int k, const double *y)
+{
+    const routes_queue *queue = run->queues + k;
+    double sum = 0.0;
+    for (int n = 0; n < queue->visit_count; n++)
+        sum += y[queue->offered[n]];
+    return sum;
+}
+/* Whether the buffer of a node is full. */
+static inline int routes_is_full(const routes_link *link, int bands)
+{
+    return link->bound[0] == FULL || (bands == 2 && link->bound[1] == FULL);
+}
+
 /* How a dual queue shares its link: of each of its queues, what arrives, what it gets, how it would grow (packets/s), and
  * its delay (s). */
 typedef struct {

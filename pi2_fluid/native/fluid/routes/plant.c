@@ -5,7 +5,7 @@
 void routes_delays(const pi2_routes *run, routes_point *at)
 {
     for (int k = 0; k < run->queue_count; k++) {
-        const routes_link *link = run->mode->links + run->queues[k].node;
+        const routes_link *link = run->mode->links + routes_node_of(run, k);
         at->tau[k] = at->y[k] * link->per_packet; /* queues come first */
         at->served[k] = link->capacity;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fluid/controller.h"
+#include "fluid/routes/dual.h"
 #include "fluid/routes/run.h"
 
 /* The probability with which packets of a class are signalled. */
@@ -34,16 +35,6 @@ static inline double routes_rate(const routes_class *c, const double *x, double 
            : c->answers ? c->law->sending_rate_under(c->parameters, x, p, rtt)
                         : c->law->sending_rate(c->parameters, x, rtt);
 }
-/* Packets/s that enter a queue. */
-static inline double routes_arrivals(const pi2_routes *run, int k, const double *y)
-{
-    const routes_queue *queue = run->queues + k;
-    double sum = 0.0;
-    for (int n = 0; n < queue->visit_count; n++)
-        sum += y[queue->offered[n]];
-    return sum;
-}
-
 static inline void routes_state(const routes_node *node, const double *y, double *state)
 {
     controller_state(node->states, node->state, node->moving, node->moves, y + node->controller, state);
@@ -53,11 +44,6 @@ void routes_seen(const pi2_routes *run, int l, const double *y, const routes_mod
 pi2_signal routes_signals(const pi2_routes *run, int l, const double *y, const routes_mode *mode);
 /* What is left of thinned traffic. */
 double routes_kept(const routes_node *node, const double *y);
-/* Whether its buffer is full. */
-static inline int routes_is_full(const routes_link *link, int bands)
-{
-    return link->bound[0] == FULL || (bands == 2 && link->bound[1] == FULL);
-}
 /* dq/dt of a node's only queue within the bound that holds. */
 static inline double routes_queue_slope(const routes_link *link, double net)
 {

@@ -181,6 +181,12 @@ static inline const signed char *routes_rate_sides(const pi2_routes *run, const 
     return run->by_numbers || !c->law->comparisons ? NULL : run->sides + c->sides;
 }
 
+/* The node of a queue: without dual ones each has its own. */
+static inline int routes_node_of(const pi2_routes *run, int k)
+{
+    return run->dual ? run->queues[k].node : k;
+}
+
 static inline int routes_bound(const pi2_routes *run, const routes_mode *mode, int k)
 {
     if (!run->dual) /* each node has one queue */

@@ -394,7 +394,7 @@ static double present_share_slope(const pi2_routes *run, const routes_point *at,
 static void delay_slopes(const pi2_routes *run, routes_point *at)
 {
     for (int q = 0; q < run->queue_count; q++) /* queues come first in the state */
-        at->d_tau[q] = at->f[q] * run->mode->links[run->queues[q].node].per_packet;
+        at->d_tau[q] = at->f[q] * run->mode->links[routes_node_of(run, q)].per_packet;
     if (run->dual)
         routes_dual_slopes(run, at);
 }
