@@ -96,6 +96,7 @@ def about_of(about: dict[str, Any]) -> dict[str, Any]:
         "rate": next((_rate(words[word]) for word in _RATES if word in words), None),
         "rtt": _quantity(words.get("rtt", ""), "time"),
         "ecn": _ecn(words, about),
+        "kernel": text_of(about.get("KERNEL_RELEASE")),
     }
     queues = {name: texts for name, texts in _queues(about) if texts["before"] or texts["after"]}
     main = max(queues, key=lambda name: _weight(queues[name]), default=None)

@@ -73,6 +73,8 @@ def flows_of(
     if named:
         said["senders"] = ", ".join(named)
     kernel = _version(str(about.get("kernel", "")))
+    if kernel and kernel < _PUSHED:
+        said["kernel"] = f"it is {about['kernel']}, whose receivers do not answer PSH at once"
     ecn = about.get("ecn")
     if ecn is None and any(_classic(control) for control in controls.values()):
         assumed["ecn"] = "nothing says whether Classic flows ask for ECN: they do not"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from pi2_fluid.measured.changes_said import changes_of
 from pi2_fluid.measured.dataset import Measurement
 from pi2_fluid.measured.evenly import sent_by
 from pi2_fluid.measured.queue_said import queue_of_kind, queue_of_text
+
+DATA = Path(__file__).parents[1] / "data" / "measured"
 
 TC = """
 qdisc htb 1: root refcnt 2 r2q 10 default 0x1 direct_packets_stat 0 direct_qlen 1000
@@ -194,3 +198,23 @@ def test_paths_that_nothing_tells_apart_are_assumed_alike() -> None:
     kinds = [type(flow.sender) for flow in described.scenario.flows]
     assert kinds == [pf.Cubic, pf.Reno]
     assert "senders" not in described.assumed
+
+
+@pytest.mark.parametrize(
+    ("kernel", "pushes", "version"),
+    [("5.4.0-rc3-prague", 0.0, "draft"), ("6.18.44", None, None), ("", None, None)],
+)
+def test_the_kernel_says_how_receivers_acknowledge(
+    kernel: str, pushes: float | None, version: str | None
+) -> None:
+    """Linux answers PSH since 6.6, and Prague of the L4S team's 5.x trees is the draft's."""
+    described = pf.scenario_of(measured(senders={"a": "prague"}, rate=1e7, rtt=0.02, kernel=kernel))
+    flows = described.scenario.flows[0]
+    assert flows.push_every == pushes
+    assert flows.sender.version == (version or pf.Prague().version)
+    assert ("kernel" in described.said) == (pushes == 0.0)
+
+
+def test_flent_says_its_kernel() -> None:
+    read = pf.measured.read(DATA / "flent_two.flent.gz")
+    assert json.loads(read.attrs["about"])["kernel"] == "6.18.44"

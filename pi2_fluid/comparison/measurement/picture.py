@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["outside_by_cause", "plot_comparison"]
 
+_IN_A_ROW: Final = 70  # letters of names that one row of a legend takes
 _MOST_FLOWS: Final = 4  # drawn; those with the most goodput
 _MOST_CAUSES: Final = 3  # written below the picture
 
@@ -127,8 +128,10 @@ def _draw_over_time(
     for first, last in ((ax.get_xlim()[0], begin), (end, ax.get_xlim()[1])):
         ax.axvspan(first, last, color="0.5", alpha=0.08, linewidth=0)
     ax.grid(visible=True)
+    letters = sum(len(label) for label in ax.get_legend_handles_labels()[1])
     ax.legend(
-        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, fontsize=8, borderaxespad=0.1,
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4 if letters <= _IN_A_ROW else 2,
+        fontsize=8, borderaxespad=0.1,
         handlelength=2.4, columnspacing=1.2,
     )  # fmt: skip
 
