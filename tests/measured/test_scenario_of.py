@@ -211,6 +211,7 @@ def test_the_kernel_says_how_receivers_acknowledge(
     described = pf.scenario_of(measured(senders={"a": "prague"}, rate=1e7, rtt=0.02, kernel=kernel))
     flows = described.scenario.flows[0]
     assert flows.push_every == pushes
+    assert isinstance(flows.sender, pf.Prague)
     assert flows.sender.version == (version or pf.Prague().version)
     assert ("kernel" in described.said) == (pushes == 0.0)
 
