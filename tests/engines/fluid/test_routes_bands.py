@@ -18,6 +18,7 @@ from pi2_fluid.engines.fluid.routes.integration import RoutesRun
 from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
 from pi2_fluid.engines.fluid.routes.trace import trace_routes
 from pi2_fluid.engines.fluid.timeline import Schedule
+from pi2_fluid.ops import maximum, minimum, where
 
 RAMP = pf.DualPi2(step="2ms", ramp="2ms")
 FAST = pf.Link("20Mbit/s", "40000 packets")
@@ -137,6 +138,19 @@ def test_a_link_on_which_nothing_waits_changes_nothing(name: str) -> None:
     np.testing.assert_allclose(two.throughput, one.throughput, rtol=1e-6, atol=1.0)
 
 
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Halves(pf.DualPi2):
+    """Half of the link for each while both wait."""
+
+    def serve(self, backlogged: Any, arrivals: Any, capacity: Any) -> tuple[Any, Any]:
+        half = 0.5 * capacity
+        need_c, need_l = (
+            where(waits, np.inf, rate) for waits, rate in zip(backlogged, arrivals, strict=True)
+        )
+        to_c = minimum(need_c, maximum(half, capacity - need_l))
+        return to_c, minimum(need_l, maximum(half, capacity - need_c))
+
+
 def two_links(duration: float, first: pf.Link, second: pf.Link, queue: pf.Aqm) -> pf.Scenario:
     """Return two classes over both links, one of each kind, and one alone on each link."""
     both: dict[str, Any] = {"route": ("a", "b"), "hops": ("2ms", "5ms")}
@@ -169,6 +183,17 @@ def test_both_engines_find_the_same() -> None:
     assert [each.attrs["compiled"] for each in found] == [1, 0]
     assert 0.0 < float((found[0].queue == 0.0).mean()) < 1.0
     assert worst(found[1], found[0], (*OF_STATES, "link_throughput")) < 1e-5
+
+
+@pytest.mark.slow
+def test_two_bands_may_share_by_a_law_of_ones_own() -> None:
+    scenario = two_links(0.1, FAST, pf.Link("14Mbit/s", "40000 packets"), Halves(step="2ms"))
+    found = [
+        pf.simulate(scenario, pf.Fluid(tolerance=1e-7, engine=engine)) for engine in ("c", "python")
+    ]
+    assert worst(found[1], found[0], OF_STATES) < 1e-5
+    usual = pf.simulate(TWO, pf.Fluid(tolerance=1e-7))
+    assert worst(usual, found[0], ("queue",)) > 1e-2, "shares should matter"
 
 
 @pytest.mark.parametrize("hops", [True, False], ids=["hops", "at once"])

@@ -85,7 +85,7 @@ void routes_controller_slope(const pi2_routes *run, int l, const double *y, cons
     pi2_seen seen;
     if (node->by_pi) {
         const double growth = routes_queue_slope(link, net[0]) * link->per_packet;
-        slope[0] = fluid_pi_slope(&node->aqm->plain, y[run->queues[node->first].queue] * link->per_packet, growth);
+        slope[0] = fluid_pi_slope(&node->aqm->plain, y[node->first] * link->per_packet, growth); /* queues come first */
         return;
     }
     if (!node->continuous && !node->aqm->drift) {
