@@ -7,6 +7,7 @@
 """
 
 from pi2_fluid.measured.flent_writing import write_flent
+from pi2_fluid.measured.joining import join
 from pi2_fluid.measured.reading import read
 
-__all__ = ["read", "write_flent"]
+__all__ = ["join", "read", "write_flent"]

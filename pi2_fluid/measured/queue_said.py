@@ -137,7 +137,8 @@ def _made(block: Block) -> QueueSaid:
     kind = _CALLED.get(block.kind, block.kind)
     law = make_aqm(kind, {"ecn": "ecn" in words, **given}) if given else made.aqm
     limit = _packets(words.get("limit"))
-    return made._replace(aqm=law, buffer=limit or made.buffer, numbered=bool(given))
+    read_here = bool(given) or limit is not None
+    return made._replace(aqm=law, buffer=limit or made.buffer, numbered=read_here)
 
 
 def _netem(blocks: list[Block]) -> float | None:

@@ -8,6 +8,8 @@ Source: iproute2 7.3, tc(8); `pi2_fluid.tc.observing.following` has the forms.
 from __future__ import annotations
 
 import re
+from collections import deque
+from collections.abc import Iterator
 from typing import Final
 
 from pi2_fluid.errors import DomainError, QuantityError
@@ -21,6 +23,8 @@ __all__ = ["measurement", "recognises"]
 _TEXT: Final = re.compile(r"\b(?:qdisc|class) [\w-]+ [0-9a-f]*:[0-9a-f]*\s")
 _SENT: Final = re.compile(r"\bSent \d+ bytes \d+ pkt")
 _JSON: Final = re.compile(r"\"(?:kind|class)\"\s*:\s*\"[\w-]+\"\s*,\s*\"handle\"\s*:")
+_BEGIN: Final = re.compile(r"^\W*(?:qdisc \S+ \S+ (?:dev \S+ )?root\b|\[\s*\{)", re.MULTILINE)
+_LAST: Final = 16_384  # letters: some outputs of a device with tens of queues
 _COUNTED: Final = re.compile(r"\"packets\"\s*:\s*\d")
 
 
@@ -46,7 +50,8 @@ def measurement(source: Source) -> Measurement:
     read = Measurement("tc_log", tool="tc")
     bands = Bands()
     follower = Follower()
-    for output in follow(source.lines(), follower):
+    end = _End()
+    for output in follow(end.lines(source), follower):
         device = output.device
         for shown in output.shown:
             if shown.is_flow:
@@ -68,4 +73,29 @@ def measurement(source: Source) -> Measurement:
     for sentence in follower.warnings:
         read.warn(sentence)
     bands.hand_to(read)
+    read.about["tc_after"] = end.text
     return read
+
+
+class _End:
+    """The last lines of a log, which say what the queues were set to."""
+
+    def __init__(self) -> None:
+        self._kept: deque[str] = deque()
+        self._letters = 0
+
+    def lines(self, source: Source) -> Iterator[str]:
+        """Yield the lines of a source, and keep the last ones."""
+        for line in source.lines():
+            self._kept.append(line)
+            self._letters += len(line)
+            while self._letters > _LAST and len(self._kept) > 1:
+                self._letters -= len(self._kept.popleft())
+            yield line
+
+    @property
+    def text(self) -> str:
+        """What was kept, from where a queue begins."""
+        kept = "".join(self._kept)
+        begin = _BEGIN.search(kept)
+        return kept[begin.start() :] if begin else kept

@@ -46,7 +46,7 @@ def is_measurement(given: str) -> bool:
 
 
 def compare_measurement(
-    file: str,
+    files: list[str],
     aqm: list[str],
     described: Mapping[str, str | None],
     engine: list[str],
@@ -57,8 +57,8 @@ def compare_measurement(
 
     Parameters
     ----------
-    file : str
-        The measurement.
+    files : list of str
+        The measurement; several were recorded at the same time.
     aqm : list of str
         The queue, if it is given.
     described : mapping
@@ -79,10 +79,11 @@ def compare_measurement(
     engines = make_engines(engine or ("packet",), shared)
     from pi2_fluid.comparison.measurement.running import run_beside
     from pi2_fluid.comparison.measurement.table import tabulate_beside
-    from pi2_fluid.measured.reading import read
+    from pi2_fluid.measured.joining import join
     from pi2_fluid.measured.scenario import scenario_of
 
-    measured = read(file)
+    measured = join(*files)
+    file = ", ".join(files)
     scenario = scenario_of(
         measured,
         capacity=described.get("capacity"),

@@ -49,8 +49,8 @@ def compare(
             metavar="[FILE | NAME | -]...",
             autocompletion=completing.scenarios,
             help="A scenario: a TOML file, - for standard input, or the name of one that comes with"
-            " the package. Of several, which have the same traffic, queues are compared. Or a file"
-            " that Flent, iperf3 or another tool measured.",
+            " the package. Of several, which have the same traffic, queues are compared. Or what"
+            " Flent, iperf3 or another tool measured; of several files at the same time.",
         ),
     ] = None,
     aqm: Annotated[
@@ -125,8 +125,8 @@ def compare(
     described = {"count": flows, "capacity": rate, "base_rtt": path}
     described |= {"sender": sender, "duration": duration}
     files = scenarios or []
-    if len(files) == 1 and is_measurement(files[0]):
-        asked = compare_measurement(files[0], aqm or [], described, engine or [], shared, after)
+    if files and all(map(is_measurement, files)):
+        asked = compare_measurement(files, aqm or [], described, engine or [], shared, after)
     elif aqm or len(files) > 1:
         asked = _queues(files, aqm or [], described, engine or [], shared, after)
     elif files and not any(described.values()):
@@ -379,7 +379,7 @@ COMMANDS: tuple[Command, ...] = (
             " mean of the seeds), low and high (its interval of 95 %); difference (from the first"
             " queue, seed by seed), difference_low and difference_high; each numbers by name in SI"
             " units",
-            "measurement": "of a measurement: its file",
+            "measurement": "of a measurement: its files",
             "format": "of a measurement: who wrote it",
             "said": "of a measurement: by part of the scenario what it says, a sentence each",
             "assumed": "of a measurement: by part of the scenario what is assumed, a sentence each",

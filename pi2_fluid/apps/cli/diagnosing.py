@@ -14,11 +14,12 @@ __all__ = ["COMMANDS", "diagnose"]
 
 
 def diagnose(
-    file: Annotated[
-        str,
+    files: Annotated[
+        list[str],
         typer.Argument(
-            metavar="FILE",
-            help="What Flent, iperf3, ping, irtt, tc or another tool measured, or a CSV file.",
+            metavar="FILE...",
+            help="What Flent, iperf3, ping, irtt, tc or another tool measured, or a CSV file."
+            " Several were recorded at the same time.",
         ),
     ],
     path: Annotated[
@@ -35,11 +36,11 @@ def diagnose(
     """
     from pi2_fluid.comparison.diagnosis.diagnosing import diagnose as ask
 
-    found = ask(file, base_rtt=path)
+    found = ask(files[0] if len(files) == 1 else files, base_rtt=path)
     if as_json:
         keys = ("kind", "told", "text", "evidence")
         rows = [{key: getattr(one, key) for key in keys} for one in found]
-        print_json({"file": file, "findings": rows})
+        print_json({"files": files, "findings": rows})
         return
     for place, one in enumerate(found):
         typer.echo(("\n" if place else "") + f"{one.text}\n  {one.evidence}")
@@ -51,10 +52,11 @@ COMMANDS: tuple[Command, ...] = (
         panel=MEASURE,
         examples=(
             "pi2-fluid diagnose run.flent.gz",
+            "pi2-fluid diagnose ping.txt tc.log iperf3.json",
             "pi2-fluid diagnose log.csv --path 20ms --json",
         ),
         json={
-            "file": "what was read",
+            "files": "what was read",
             "findings": "a list of {kind, told, text, evidence}; kind is where, queue, oscillation"
             " or capacity; told is false of what cannot be told",
         },

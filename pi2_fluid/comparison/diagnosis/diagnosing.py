@@ -27,6 +27,7 @@ _SECOND: Final = 1.0  # s, of which throughput is taken for steps
 _REACTS: Final = 3.0  # s around a step, in which the delay is looked at
 _ROSE: Final = 1.3  # of the delay of before, from which on it has reacted
 _SHARE: Final = 0.5  # of the delay above the path, from which on a queue has most of it
+_FEWEST: Final = 3  # outputs, of which a rate can be told
 _KNOWN: Final = 0.001  # s above the path, below which there is nothing to find
 
 
@@ -65,10 +66,11 @@ def diagnose(series: object, *, base_rtt: Quantity | None = None) -> list[Findin
 
     Parameters
     ----------
-    series : str, Path, Dataset, DataArray, Series, or a mapping of them
+    series : str, Path, Dataset, DataArray, Series, or a list or mapping of them
         A file that `pf.measured.read` reads, what that returns, or round-trip times (s) over time
-        (s). Of a mapping the keys are "delay" (round trips), "queue_delay" (the queue's own, as
-        tc shows it), "throughput" (bit/s) and "tcp_rtt".
+        (s). A list of files, or of measurements, of the same time is joined first, see
+        `pf.measured.join`. Of a mapping the keys are "delay" (round trips), "queue_delay" (the
+        queue's own, as tc shows it), "throughput" (bit/s) and "tcp_rtt".
     base_rtt : float or str, optional
         Round-trip time of the path without queue (s). Default: what the file says, else the least
         round trip.
@@ -137,13 +139,36 @@ def _loaded(data: xr.Dataset) -> tuple[float, float]:
 
 
 def _own(data: xr.Dataset) -> tuple[FloatArray, FloatArray, str]:
-    """Return times and delays (s) of the queue that was recorded, that of the busiest band."""
+    """Return times and delays (s) of the queue that was recorded, that of the busiest band.
+
+    Where a queue shows no delay, it is its backlog over what it sends from one output to the next.
+    """
+    begin, end = _loaded(data)
     best: tuple[FloatArray, FloatArray, str] = np.empty(0), np.empty(0), ""
-    for label in data["band"].to_numpy() if "queue_delay" in data else []:
-        times, values = samples_of(data, "queue_delay", str(label))
+    for label in map(str, data["band"].to_numpy() if "band" in data.dims else []):
+        times, values = _delays(data, label)
+        inside = (times >= begin) & (times <= end)
+        times, values = times[inside], values[inside]
         if values.size and (not best[2] or values.mean() > best[1].mean()):
-            best = times, values, str(label)
+            best = times, values, label
     return best
+
+
+def _delays(data: xr.Dataset, label: str) -> tuple[FloatArray, FloatArray]:
+    if "queue_delay" in data:
+        times, values = samples_of(data, "queue_delay", label)
+        if values.size:
+            return times, values
+    dated = "time" not in json.loads(str(data.attrs["about"]))  # else it is a sample's number
+    if not (dated and {"backlog", "bytes"} <= set(data.data_vars)):
+        return np.empty(0), np.empty(0)
+    times, left = samples_of(data, "bytes", label)
+    when, waiting = samples_of(data, "backlog", label)
+    if times.size < _FEWEST or not np.array_equal(times, when):
+        return np.empty(0), np.empty(0)
+    rate = np.diff(left) / np.diff(times)
+    sends = rate > 0.0
+    return times[1:][sends], waiting[1:][sends] / rate[sends]
 
 
 def _ms(seconds: float) -> str:

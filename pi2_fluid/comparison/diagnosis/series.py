@@ -10,6 +10,7 @@ import numpy as np
 
 from pi2_fluid.errors import QuantityError, show_value, suggest
 from pi2_fluid.measured.dataset import Measurement, Quantity
+from pi2_fluid.measured.joining import join
 from pi2_fluid.measured.reading import read
 from pi2_fluid.measured.scenario import require_measured
 
@@ -32,6 +33,8 @@ def measured_of(series: object) -> xr.Dataset:
     QuantityError
         If it is none of what `pi2_fluid.diagnose` takes.
     """
+    if isinstance(series, list | tuple) and all(map(_is_whole, series)):
+        return join(*series)
     if isinstance(series, str | Path):
         return read(series)
     if hasattr(series, "data_vars"):
@@ -47,6 +50,11 @@ def measured_of(series: object) -> xr.Dataset:
         measurement.add(str(name), "ping" if name == "delay" else "all", times, numbers,
                         quantity=quantity)  # fmt: skip
     return measurement.to_dataset()
+
+
+def _is_whole(part: object) -> bool:
+    """Whether something is a measurement of its own, or the file of one."""
+    return isinstance(part, str | Path) or hasattr(part, "data_vars")
 
 
 def _columns(values: object, name: str) -> tuple[FloatArray, FloatArray]:
