@@ -209,14 +209,14 @@ def traced(table, depth, rows, *, is_cpu):
     """What `run_lanes` finds with loops for a CPU or another device, and the compiled program."""
     from pi2_fluid.engines.fluid.lanes import device, jitted
 
-    run, programs = jitted._run, []
+    run, programs = jitted.run_shape, []
 
     def compiled(shape, samples, *arrays):
         programs.append(run.lower(shape, samples, *arrays).compile())
         return programs[0](*arrays)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jitted, "_run", compiled)
+        patch.setattr(jitted, "run_shape", compiled)
         found = jitted.run_lanes(table, depth, rows, device.Device(is_cpu=is_cpu))
     return found, programs[0]
 
@@ -686,7 +686,7 @@ def test_bad_variations(over, kind, message):
     [
         ({"update": "digital"}, pf.QuantityError, "update = 'digital' is unknown"),
         ({"clock": "wall"}, pf.QuantityError, "clock = 'wall' is unknown"),
-        ({"clock": "acks"}, pf.UnsupportedError, "clock = 'acks' is not of batches"),
+        ({"clock": "acks"}, pf.UnsupportedError, "clock = 'acks' is not in engine = \"c\""),
         ({"engine": "fortran"}, pf.QuantityError, "engine = 'fortran' is unknown"),
         ({"step": 0}, pf.DomainError, "step = 0"),
         ({"after": "6s"}, pf.QuantityError, "after = 6 s leaves nothing"),

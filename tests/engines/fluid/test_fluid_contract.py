@@ -169,8 +169,8 @@ def by_lanes(engine: str) -> Callable[[Scenario, str, float, str], Any]:
 
 
 DUAL = {
-    "sampled dual queue": "DualPi2 has 2 queues",
-    "sampled dual queue without L4S flows": "DualPi2 has 2 queues",
+    "sampled dual queue": "DualPi2, a law of 2 queues, is not in engine",
+    "sampled dual queue without L4S flows": "DualPi2, a law of 2 queues, is not in engine",
 }
 NO_LANES_IN_C = dict.fromkeys(
     ("continuous timeouts", "sampled timeouts"),
@@ -498,7 +498,7 @@ REFUSED: list[tuple[tuple[str, ...], str, Scenario, str]] = [
         ("c", "jax lanes", "c lanes"),
         "continuous",
         SAMPLED["dual queue"],
-        "DualPi2 (with update=.continuous. is not in|has 2 queues)",
+        "DualPi2(, a law of 2 queues,| with update=.continuous.) is not in",
     ),
     (("jax lanes",), "sampled", scenario(Pi2(), Flows(Forgetful(), 1, 0.1)), "has the states"),
 ]
