@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sympy
 import write_equations
+from braces import braced
 from sympy.parsing.sympy_parser import (
     implicit_multiplication,
     parse_expr,
@@ -45,16 +46,6 @@ def functions() -> list[Any]:
                 names += ["update"] if law.update_interval is not None else []
             rows += [pytest.param(law, name, id=f"{kind}.{name}") for name in names]
     return rows
-
-
-def braced(text: str, start: int) -> tuple[str, int]:
-    """What stands in braces from a place on, and where they end."""
-    depth = 0
-    for place in range(start, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
-        if depth == 0:
-            return text[start + 1 : place], place + 1
-    raise AssertionError(text)
 
 
 def unfolded(text: str) -> str:

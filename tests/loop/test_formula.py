@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
+from braces import braced
 from refusals import refused
 from sympy.parsing.sympy_parser import (
     implicit_multiplication,
@@ -52,16 +53,6 @@ PARTS: dict[str, Any] = {
     "two, sampled": pf.Loop(FLOWS, pf.Pi2(), capacity="10Mbit/s", update="sampled"),
     "own law": pf.Loop(Late(), pf.Pi2(), **AT),
 }
-
-
-def braced(text: str, start: int) -> tuple[str, int]:
-    """What stands in braces from a place on, and where they end."""
-    depth = 0
-    for place in range(start, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
-        if depth == 0:
-            return text[start + 1 : place], place + 1
-    raise AssertionError(text)
 
 
 def as_python(latex: str) -> str:
