@@ -42,7 +42,8 @@ class _Column(NamedTuple):
 
 def recognises(source: Source) -> bool:
     """Say whether the first line names a time and something of `VARIABLES`."""
-    header = _cells(_first(source.head.splitlines()))
+    first = _first(source.head.splitlines())
+    header = _cells(first, _split(first))
     names = [(_CELL.match(cell) or {"name": ""})["name"] for cell in header]
     return any(name in _TIMES for name in names) and any(name in VARIABLES for name in names)
 
@@ -51,13 +52,19 @@ def _first(lines: list[str]) -> str:
     return next((line for line in lines if line.strip() and not line.startswith("#")), "")
 
 
-def _cells(line: str) -> list[str]:
-    split = next((sign for sign in ",;\t" if sign in line), ",")
+def _split(header: str) -> str:
+    """Return what stands between cells; where it is no comma, a comma may be the decimal sign."""
+    return next((sign for sign in ",;\t" if sign in header), ",")
+
+
+def _cells(line: str, split: str) -> list[str]:
     return [cell.strip().strip('"')[:_LONGEST] for cell in line.split(split)]
 
 
 def measurement(source: Source) -> Measurement:
     """Return the columns; an empty cell is no sample, and "lost" or "nan" is a lost probe.
+
+    Between semicolons or tabs a comma is the decimal sign.
 
     Times above 1e9 s count from 1970.
 
@@ -67,7 +74,9 @@ def measurement(source: Source) -> Measurement:
         If the header has no time, a name that is no variable, or no unit; or there are no rows.
     """
     lines = (line for line in source.lines() if line.strip() and not line.startswith("#"))
-    header = _cells(next(lines, ""))
+    first = next(lines, "")
+    split = _split(first)
+    header = _cells(first, split)
     columns = [_column(cell, source) for cell in header]
     clock = next((index for index, each in enumerate(columns) if each.variable == "time"), None)
     if clock is None or len(columns) < 2:
@@ -78,7 +87,9 @@ def measurement(source: Source) -> Measurement:
     found: list[tuple[list[float], list[float]]] = [([], []) for _ in columns]
     odd = 0
     for line in lines:
-        row = _cells(line)
+        row = _cells(line, split)
+        if split != ",":
+            row = [cell.replace(",", ".") for cell in row]
         time = columns[clock].unit * (number(row[clock]) if clock < len(row) else math.nan)
         if not math.isfinite(time) or len(row) > len(columns):
             odd += 1
@@ -95,7 +106,8 @@ def measurement(source: Source) -> Measurement:
     if odd:
         read.warn(f"{odd} lines have no time, or more cells than the header, and are left out.")
     if read.empty:
-        raise QuantityError(f"{source.said} has a header, and no row with a time and a number.")
+        why = f": {read.warnings[0]}" if read.warnings else "."
+        raise QuantityError(f"{source.said} has a header, and no row with a time and a number{why}")
     return read
 
 

@@ -114,7 +114,7 @@ class Measurement:
             When each was (s), by `clock`.
         values : sequence of float, shape (n,)
             In the unit of the variable; NaN of a probe that was lost. Others that are no number
-            are left out, with a warning.
+            are left out, with a warning; so are rates, windows and round trips below 0.
         quantity : Quantity, optional
             What a variable is that `VARIABLES` does not have. Default: a counter of a band.
         """
@@ -128,6 +128,13 @@ class Measurement:
                 f"{np.count_nonzero(~usable)} of {when.size} samples of {variable} of {label!r}"
                 " have no number, or no time, and are left out."
             )
+        below = usable & (what < 0.0) & (variable in _NEVER_NEGATIVE)
+        if below.any():
+            self.warn(
+                f"{np.count_nonzero(below)} of {when.size} samples of {variable} of {label!r} are"
+                " below 0, which none can be, and are left out."
+            )
+            usable &= ~below
         order = np.flatnonzero(usable)[np.argsort(when[usable], kind="stable")]
         self._units[variable] = known
         self._columns[variable, label] = _Samples(when[order], what[order], lost[order])
@@ -230,6 +237,8 @@ def _rows_of(rows: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
     return np.repeat(instants, counts), np.append(0, np.cumsum(counts)[:-1])[: instants.size]
 
 
+#: One-way delays may be below 0 where the clocks of two machines differ; these may not.
+_NEVER_NEGATIVE: Final = frozenset(VARIABLES) - {"delay_up", "delay_down"}
 _DIMS: Final = {
     "flows": "a flow, with its sender where the file says it",
     "probe": "what measured delays",

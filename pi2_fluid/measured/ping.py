@@ -33,9 +33,7 @@ _SUMMARY: Final = re.compile(
 def recognises(source: Source) -> bool:
     """Say whether a source is what ping printed."""
     lines = source.head.splitlines()
-    return any(_REPLY.match(line) for line in lines) or (
-        any(map(_HEADER.match, lines)) and any(_SUMMARY.match(x) or _MISSED.match(x) for x in lines)
-    )
+    return any(_REPLY.match(line) or _HEADER.match(line) for line in lines)
 
 
 def measurement(source: Source) -> Measurement:
@@ -50,6 +48,7 @@ def measurement(source: Source) -> Measurement:
         If there is neither an answer of ping in it nor a number that had none.
     """
     runs: dict[str, list[Probes]] = {}
+    sent = 0
     target, current, begins = "", Probes(), True
     for line in source.lines():
         if reply := _REPLY.match(line):
@@ -63,12 +62,18 @@ def measurement(source: Source) -> Measurement:
             current.miss(int(missed["seq"]), number(missed["unix"]))
         elif summary := _SUMMARY.match(line):
             current.sent = int(summary["sent"])
+            sent += current.sent
             if summary["ms"] and current.sent > 1:
                 current.interval = 1e-3 * float(summary["ms"]) / (current.sent - 1)
         if begins and current.times:
             runs.setdefault(target or "ping", []).append(current)
             begins = False
     if not runs:
+        if sent:
+            raise QuantityError(
+                f"{source.said} has no answer of ping: all {sent} probes were lost. Ask a host that"
+                " answers."
+            )
         raise QuantityError(f"{source.said} has no answer of ping: give the lines that it printed.")
     read = Measurement("ping", tool="ping")
     add_probes(read, runs, prefix="ping ")

@@ -82,7 +82,8 @@ def measurement_of(source: Source, name: str | None = None) -> Measurement:
             measurement: Measurement = reader.measurement(source)
             return measurement
     raise QuantityError(
-        f"{source.said} is of no format that is known: give format= one of {', '.join(FORMATS)}."
+        f"{source.said} is of no format that is known, {', '.join(FORMATS)}: give what such a tool"
+        ' wrote, or a CSV file that begins with a line such as "time (s),delay ping (ms)".'
     )
 
 

@@ -287,6 +287,11 @@ def _rate(
     count = max(1, int((end - begin) / _WINDOW))
     edges = np.linspace(begin, end, count + 1)
     reached = float(np.quantile(np.sum([one.rates(edges) for one in sent], axis=0), 0.95))
+    if not reached > 0.0:
+        raise QuantityError(
+            "the flows of the measurement sent nothing, so nothing says the link's rate: give"
+            " capacity= (--rate in the shell), or another measurement."
+        )
     rate = reached / goodput
     notes.assumed["rate"] = (
         f"nothing says it: {rate_in_words(rate, 3)}, which all flows together reached"

@@ -48,6 +48,7 @@ class Source:
     def __init__(self, given: str | Path) -> None:
         self._path: Path | None = None
         self._given = ""
+        self._piped: bytes | None = None
         if isinstance(given, Path) or _is_path(given):
             self._path = Path(given)
             if not self._path.exists():
@@ -59,6 +60,8 @@ class Source:
                 raise QuantityError(
                     f"{self.said} is a folder: give one of the files that a tool has written there."
                 )
+            if not self._path.is_file():
+                self._piped = self._read_once(self._path)
         else:
             self._given = given
         if not self.head.strip():
@@ -77,7 +80,9 @@ class Source:
     @property
     def said(self) -> str:
         """How messages call it."""
-        return repr(self.name) if self._path else "the text"
+        if self._path is None:
+            return "the text"
+        return repr(self.name if self._piped is None else str(self._path))
 
     @cached_property
     def head(self) -> str:
@@ -126,17 +131,27 @@ class Source:
             while line := self._guarded(file.readline):
                 yield line
 
+    def _read_once(self, path: Path) -> bytes:
+        """Return what comes through a pipe, which cannot be opened again."""
+        with path.open("rb") as file:
+            piped = file.read(_MOST + 1)
+        if len(piped) > _MOST:
+            raise QuantityError(f"{path} has more than {_MOST} bytes: give a part of it.")
+        return piped
+
     def _open(self) -> IO[str]:
         if self._path is None:
             return io.StringIO(self._given)
-        with self._path.open("rb") as file:
-            start = file.read(6)
+        raw = self._path.open("rb") if self._piped is None else io.BytesIO(self._piped)
+        start = raw.read(6)
+        raw.seek(0)
         for mark, opened in _COMPRESSED.items():
             if start.startswith(mark):
-                return cast(
-                    IO[str], opened(self._path, "rt", encoding="utf-8-sig", errors="replace")
-                )
-        return self._path.open(encoding="utf-8-sig", errors="replace")
+                raw.close()
+                given = self._path if self._piped is None else io.BytesIO(self._piped)
+                return cast(IO[str], opened(given, "rt", encoding="utf-8-sig", errors="replace"))
+        encoding = "utf-16" if start.startswith(_UTF_16) else "utf-8-sig"
+        return io.TextIOWrapper(raw, encoding=encoding, errors="replace")
 
     def _guarded(self, step: Callable[[], str]) -> str:
         try:
@@ -153,6 +168,8 @@ class Source:
         return QuantityError(f"{self.said} is cut or damaged {where}: copy or measure it again.")
 
 
+#: How texts begin that PowerShell of Windows writes with ``>``.
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 #: How compressed files begin, and what opens them.
 _COMPRESSED: Final[dict[bytes, Callable[..., object]]] = {
     b"\x1f\x8b": gzip.open,

@@ -108,3 +108,22 @@ def test_diagnose_refuses_what_is_no_measurement(
     path.write_text("words\nand words\n", encoding="utf-8")
     assert run(["diagnose", str(path)]) != 0
     assert "error:" in capsys.readouterr().err
+
+
+def test_diagnose_says_what_is_odd_about_the_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ping = tmp_path / "ping.txt"
+    lines = (f"64 bytes from 10.0.0.9: icmp_seq={n} ttl=64 time=20.5 ms\n" for n in range(1, 20))
+    ping.write_text("".join(lines))
+    assert run(["diagnose", str(ping)]) == 0
+    assert capsys.readouterr().out.startswith("ping printed no times")
+    assert run(["diagnose", str(ping), "--json"]) == 0
+    assert "printed no times" in json.loads(capsys.readouterr().out)["warnings"][0]
+
+
+def test_a_measurement_beside_what_is_none_is_refused(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compare", file, "nothere"]) == 2
+    assert "nothere is no file" in capsys.readouterr().err

@@ -156,3 +156,42 @@ def test_what_has_no_times_is_refused(given: Any) -> None:
 def test_an_unknown_series_is_refused() -> None:
     with pytest.raises(pf.QuantityError, match="series 'delai' is unknown: give"):
         pf.diagnose({"delai": pd.Series([1.0])})
+
+
+def few(count: int) -> Any:
+    time = np.arange(0.0, count)
+    measurement = Measurement("mine")
+    measurement.add("delay", "ping", time, np.full(time.size, 0.02))
+    measurement.add("throughput", "a", time, np.full(time.size, 9e6))
+    return measurement.to_dataset()
+
+
+@pytest.mark.parametrize("kind", ["where", "capacity"])
+def test_nothing_is_told_of_few_samples(kind: str) -> None:
+    short, long = (pf.diagnose(few(count)) for count in (3, 40))
+    assert "cannot be told" in texts(short, kind)
+    assert "cannot be told" not in texts(long, kind)
+
+
+def test_a_path_longer_than_the_round_trip_is_no_path() -> None:
+    found = pf.diagnose(few(40), base_rtt="1h")
+    assert "less than the path" in texts(found, "where")
+
+
+def test_probes_that_were_all_lost_are_counted() -> None:
+    measurement = Measurement("mine")
+    measurement.add("delay", "ping", np.arange(50.0), np.full(50, np.nan))
+    (where,) = (one for one in pf.diagnose(measurement.to_dataset()) if one.kind == "where")
+    assert not where.told
+    assert "50 probes lost" in where.evidence
+
+
+def test_ping_without_load_says_nothing_of_the_queue() -> None:
+    time = np.arange(0.0, 30.0, 0.2)
+    measurement = Measurement("mine")
+    measurement.add("delay", "ping", time, np.full(time.size, 0.15))
+    measurement.add("throughput", "a", 40.0 + time, np.full(time.size, 9e6))
+    measurement.add(
+        "queue_delay", "eth0 pie 1:", 40.0 + time, np.full(time.size, 0.1), quantity=WAIT
+    )
+    assert "cannot be told" in texts(pf.diagnose(measurement.to_dataset()), "queue")

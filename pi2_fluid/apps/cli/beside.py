@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.measured.scenario import Described
 
-__all__ = ["compare_measurement", "is_measurement"]
+__all__ = ["compare_measurement", "is_measurement", "require_all_there"]
 
 _SEEDS: Final = "12"
 #: What people read: factor and unit, by the unit of the table.
@@ -43,6 +43,24 @@ def is_measurement(given: str) -> bool:
     from pi2_fluid.measured.source import Source
 
     return not _SCENARIO.search(Source(path).head)
+
+
+def require_all_there(files: list[str]) -> None:
+    """Refuse measurements among which is something else.
+
+    Raises
+    ------
+    QuantityError
+        If one is a measurement, and another is a scenario or no file.
+    """
+    measured = [file for file in files if is_measurement(file)]
+    if measured:
+        other = next(file for file in files if file not in measured)
+        what = "is a scenario" if other == "-" or Path(other).is_file() else "is no file"
+        raise QuantityError(
+            f"{other} {what}, and {measured[0]} is a measurement: give measurements of the same"
+            " time, or scenarios."
+        )
 
 
 def compare_measurement(

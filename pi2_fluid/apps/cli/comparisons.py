@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.apps.cli import codes, completing, options
-from pi2_fluid.apps.cli.beside import compare_measurement, is_measurement
+from pi2_fluid.apps.cli.beside import compare_measurement, is_measurement, require_all_there
 from pi2_fluid.apps.cli.compared import Compared
 from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.engines import make_engines
@@ -128,6 +128,7 @@ def compare(
     if files and all(map(is_measurement, files)):
         asked = compare_measurement(files, aqm or [], described, engine or [], shared, after)
     elif aqm or len(files) > 1:
+        require_all_there(files)
         asked = _queues(files, aqm or [], described, engine or [], shared, after)
     elif files and not any(described.values()):
         asked = _engines(files[0], make_engines(engine or _USUAL, shared), after)

@@ -19,7 +19,7 @@ def diagnose(
         typer.Argument(
             metavar="FILE...",
             help="What Flent, iperf3, ping, irtt, tc or another tool measured, or a CSV file."
-            " Several were recorded at the same time.",
+            " Several were recorded at the same time; - is standard input.",
         ),
     ],
     path: Annotated[
@@ -35,13 +35,18 @@ def diagnose(
     Each sentence has its evidence. What cannot be told says what to record.
     """
     from pi2_fluid.comparison.diagnosis.diagnosing import diagnose as ask
+    from pi2_fluid.measured.joining import join
 
-    found = ask(files[0] if len(files) == 1 else files, base_rtt=path)
+    measured = join(*("/dev/stdin" if file == "-" else file for file in files))
+    found = ask(measured, base_rtt=path)
+    warnings = str(measured.attrs["warnings"]).splitlines()
     if as_json:
         keys = ("kind", "told", "text", "evidence")
         rows = [{key: getattr(one, key) for key in keys} for one in found]
-        print_json({"files": files, "findings": rows})
+        print_json({"files": files, "warnings": warnings, "findings": rows})
         return
+    for warning in warnings:
+        typer.echo(f"{warning}\n")
     for place, one in enumerate(found):
         typer.echo(("\n" if place else "") + f"{one.text}\n  {one.evidence}")
 
@@ -57,6 +62,7 @@ COMMANDS: tuple[Command, ...] = (
         ),
         json={
             "files": "what was read",
+            "warnings": "a list: what is odd about the numbers",
             "findings": "a list of {kind, told, text, evidence}; kind is where, queue, oscillation"
             " or capacity; told is false of what cannot be told",
         },

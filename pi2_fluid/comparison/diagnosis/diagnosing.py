@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from pi2_fluid.comparison.diagnosis.recorded import loaded, own_delays, probe_of
 from pi2_fluid.comparison.diagnosis.series import measured_of
 from pi2_fluid.comparison.diagnosis.steps import Step, find_steps
 from pi2_fluid.comparison.diagnosis.swings import LEAST_SAMPLES, find_swing
-from pi2_fluid.measured.dataset import samples_of
 from pi2_fluid.measured.evenly import flow_labels, sent_by
 from pi2_fluid.units import rate_in_words, validate_quantity
 
@@ -27,7 +27,8 @@ _SECOND: Final = 1.0  # s, of which throughput is taken for steps
 _REACTS: Final = 3.0  # s around a step, in which the delay is looked at
 _ROSE: Final = 1.3  # of the delay of before, from which on it has reacted
 _SHARE: Final = 0.5  # of the delay above the path, from which on a queue has most of it
-_FEWEST: Final = 3  # outputs, of which a rate can be told
+_ANSWERS: Final = 10  # of ping, from which on a median says something
+_SECONDS: Final = 8  # of throughput, which a step needs to be seen
 _KNOWN: Final = 0.001  # s above the path, below which there is nothing to find
 
 
@@ -115,60 +116,8 @@ def _path(data: xr.Dataset, given: Quantity | None) -> tuple[float | None, str]:
     said = json.loads(str(data.attrs["about"])).get("rtt")
     if said:
         return float(said), "as the file says"
-    _, values = _probe(data)
+    _, values = probe_of(data)
     return (float(values.min()), "its least") if values.size else (None, "")
-
-
-def _probe(data: xr.Dataset) -> tuple[FloatArray, FloatArray]:
-    """Return times and round trips (s) of the probe with the most answers, while flows send."""
-    best = np.empty(0), np.empty(0)
-    for label in data["probe"].to_numpy() if "delay" in data else []:
-        times, values = samples_of(data, "delay", str(label))
-        there = np.isfinite(values) & np.isfinite(times)
-        if there.sum() > best[0].size:
-            best = times[there], values[there]
-    return best
-
-
-def _loaded(data: xr.Dataset) -> tuple[float, float]:
-    """Return from when to when some flow sends (s); all times if none is known."""
-    sent = [sent_by(data, label) for label in flow_labels(data)]
-    if not sent:
-        return -np.inf, np.inf
-    return min(one.start for one in sent), max(one.stop for one in sent)
-
-
-def _own(data: xr.Dataset) -> tuple[FloatArray, FloatArray, str]:
-    """Return times and delays (s) of the queue that was recorded, that of the busiest band.
-
-    Where a queue shows no delay, it is its backlog over what it sends from one output to the next.
-    """
-    begin, end = _loaded(data)
-    best: tuple[FloatArray, FloatArray, str] = np.empty(0), np.empty(0), ""
-    for label in map(str, data["band"].to_numpy() if "band" in data.dims else []):
-        times, values = _delays(data, label)
-        inside = (times >= begin) & (times <= end)
-        times, values = times[inside], values[inside]
-        if values.size and (not best[2] or values.mean() > best[1].mean()):
-            best = times, values, label
-    return best
-
-
-def _delays(data: xr.Dataset, label: str) -> tuple[FloatArray, FloatArray]:
-    if "queue_delay" in data:
-        times, values = samples_of(data, "queue_delay", label)
-        if values.size:
-            return times, values
-    dated = "time" not in json.loads(str(data.attrs["about"]))  # else it is a sample's number
-    if not (dated and {"backlog", "bytes"} <= set(data.data_vars)):
-        return np.empty(0), np.empty(0)
-    times, left = samples_of(data, "bytes", label)
-    when, waiting = samples_of(data, "backlog", label)
-    if times.size < _FEWEST or not np.array_equal(times, when):
-        return np.empty(0), np.empty(0)
-    rate = np.diff(left) / np.diff(times)
-    sends = rate > 0.0
-    return times[1:][sends], waiting[1:][sends] / rate[sends]
 
 
 def _ms(seconds: float) -> str:
@@ -176,34 +125,48 @@ def _ms(seconds: float) -> str:
 
 
 def _where(data: xr.Dataset, path: float | None, whose: str) -> list[Finding]:
-    times, values = _probe(data)
-    begin, end = _loaded(data)
+    times, values = probe_of(data)
+    begin, end = loaded(data)
     inside = values[(times >= begin) & (times <= end)]
-    if not inside.size or path is None:
+    if inside.size < _ANSWERS or path is None:
+        lost = int(data["lost"].to_numpy().sum()) if "lost" in data else 0
+        some = f"{inside.size} round trips under load, {lost} probes lost; {_ANSWERS} are needed"
         return [
             Finding(
                 "where",
                 told=False,
                 text="Where the delay is cannot be told: record ping -D -i 0.2 beside the load.",
-                evidence="no round trips in it",
+                evidence=some if values.size or lost else "no round trips in it",
             )
         ]
     middle, high = (float(np.quantile(inside, level)) for level in (0.5, 0.99))
+    if path > middle:
+        return [
+            Finding(
+                "where",
+                told=False,
+                text=f"Ping takes {_ms(middle)}, which is less than the path of {_ms(path)}: give"
+                " the round-trip time without queue.",
+                evidence=f"median of {inside.size} answers; path {whose}",
+            )
+        ]
     above = middle - path
     return [
         Finding(
             "where",
             told=True,
             text=f"Of {_ms(middle)} that ping takes, {_ms(path)} are the path and"
-            f" {_ms(max(0.0, above))} are queues, of either direction.",
+            f" {_ms(above)} are queues, of either direction.",
             evidence=f"median of {inside.size} answers, 99 % below {_ms(high)}; path {whose}",
         )
     ]
 
 
 def _in_queue(data: xr.Dataset, path: float | None) -> Finding:
-    times, values = _probe(data)
-    _, own, label = _own(data)
+    times, values = probe_of(data)
+    _, own, label = own_delays(data)
+    begin, end = loaded(data)
+    values = values[(times >= begin) & (times <= end)]
     if not own.size or not values.size or path is None:
         missing = "the delay of a queue" if values.size else "round trips"
         return Finding(
@@ -213,8 +176,7 @@ def _in_queue(data: xr.Dataset, path: float | None) -> Finding:
             " loop beside ping (pi2-fluid watch does).",
             evidence=f"{missing} not in it",
         )
-    begin, end = _loaded(data)
-    above = float(np.median(values[(times >= begin) & (times <= end)])) - path
+    above = float(np.median(values)) - path
     mine = float(np.median(own))
     if above < _KNOWN:
         text = f"There is next to no delay to find: {_ms(max(0.0, above))} above the path."
@@ -242,8 +204,8 @@ def _even(times: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray
 
 def _oscillations(data: xr.Dataset, steps: list[tuple[float, Step]]) -> list[Finding]:
     found = []
-    times, values = _probe(data)
-    own_times, own, label = _own(data)
+    times, values = probe_of(data)
+    own_times, own, label = own_delays(data)
     for name, at, delays in (
         ("round trip of ping", times, values),
         (f"delay of {label}", own_times, own),
@@ -306,7 +268,7 @@ def _stretch(data: xr.Dataset, steps: list[tuple[float, Step]]) -> tuple[float, 
     edges = {float(np.nanmin(time)), float(np.nanmax(time)), *(at for at, _ in steps)}
     for one in sent:
         edges |= {one.start, one.stop}
-    begin, end = _loaded(data)
+    begin, end = loaded(data)
     ordered = sorted(edge for edge in edges if begin <= edge <= end)
     if len(ordered) < 2:
         return begin, end
@@ -338,15 +300,29 @@ def _capacity(data: xr.Dataset, steps: list[tuple[float, Step]]) -> list[Finding
             )
         ]
     if not steps:
-        return [
-            Finding(
-                "capacity",
-                told=True,
-                text="The throughput has no step, so that the capacity did not change under it.",
-                evidence="means of a second, all flows together; steps of a fifth can be seen",
-            )
-        ]
+        return [_no_step(data)]
     return [_reaction(data, at, step) for at, step in steps]
+
+
+def _no_step(data: xr.Dataset) -> Finding:
+    """Say what a throughput without a step means, as far as it is long enough to have one."""
+    sent = [sent_by(data, label) for label in flow_labels(data)]
+    together = min(one.stop for one in sent) - max(one.start for one in sent)
+    if together < _SECONDS + _SECOND:
+        return Finding(
+            "capacity",
+            told=False,
+            text="Whether the capacity changed cannot be told: record a longer load.",
+            evidence=f"all flows send together for {max(0.0, together):.3g} s, and"
+            f" {_SECONDS + _SECOND:g} s are needed",
+        )
+    return Finding(
+        "capacity",
+        told=True,
+        text="The throughput has no step: if the flows filled the link, its capacity did not"
+        " change.",
+        evidence="means of a second, all flows together; steps of a fifth can be seen",
+    )
 
 
 def _reaction(data: xr.Dataset, at: float, step: Step) -> Finding:
@@ -356,7 +332,7 @@ def _reaction(data: xr.Dataset, at: float, step: Step) -> Finding:
         f"At {at:.3g} s the throughput {verb} from {rate_in_words(step.before, 3)} to"
         f" {rate_in_words(step.after, 3)}"
     )
-    times, values = _probe(data)
+    times, values = probe_of(data)
     before = values[(times >= at - _REACTS) & (times < at - _SECOND)]
     since = values[(times >= at - _SECOND) & (times <= at + _REACTS)]
     if not before.size or not since.size:
