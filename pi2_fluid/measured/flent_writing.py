@@ -82,7 +82,7 @@ def write_flent(dataset: xr.Dataset, path: str | Path) -> None:
     [[0.0205]]
     """
     if (
-        "time" not in dataset.coords
+        "time" not in getattr(dataset, "coords", ())
         or not dataset.sizes.get("time")
         or "about" not in dataset.attrs
     ):

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pi2_fluid.errors import QuantityError, suggest
+from pi2_fluid.errors import QuantityError, show_value, suggest
 from pi2_fluid.measured.source import Source
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ def read(path_or_text: str | Path, format: str | None = None) -> xr.Dataset:
     >>> float(data.delay[0, 0])
     0.0205
     """
+    if not isinstance(path_or_text, str | Path):
+        raise QuantityError(
+            f"path_or_text = {show_value(path_or_text)} is no file and no text: give a path."
+        )
     return measurement_of(Source(path_or_text), format).to_dataset()
 
 

@@ -32,6 +32,7 @@ _FRAME: Final = 66.0  # bytes around a segment: Ethernet, IP, TCP with time stam
 _FULL: Final = 1514.0  # bytes of a full packet, as Linux counts it on Ethernet
 _USUAL_SEGMENT: Final = 1400.0  # from which a segment fills a packet, whatever IP it is of
 _USUAL_PATH: Final = 0.040  # s, where nothing says it
+_LONGEST: Final = 1_000_000  # s of a measurement; beyond it somebody set the clock
 _WINDOW: Final = 1.0  # s, of which throughput is taken to tell the rate
 _SHORTEST: Final = 1.0  # s
 
@@ -159,13 +160,18 @@ def scenario_of(
             "the measurement has no throughput, so nothing says who sends: give one with flows, or"
             " write the scenario yourself."
         )
+    end = float(np.nanmax(data["time"].to_numpy()))
+    if end > _LONGEST:
+        raise QuantityError(
+            f"the measurement lasts {end:.4g} s, and {_LONGEST} s are the most that is run: give a"
+            " part of it, or look at its times, as where somebody set the clock."
+        )
     queue = _queue(about, aqm, notes)
     goodput = _goodput(about)
     rate = _rate(data, about, queue, capacity, goodput, notes)
     path = _path(data, about, queue, base_rtt, notes)
     zero = min(0.0, *(sent_by(data, label).start for label in flow_labels(data)))
     flows = flows_of(data, about, path, goodput, zero, notes.said, notes.assumed)
-    end = float(np.nanmax(data["time"].to_numpy()))
     buffer = _buffer(queue, notes)
     notes.assumed["shaper"] = "a token bucket (htb) shapes the link, as testbeds do"
     if queue.rate is not None:

@@ -195,3 +195,25 @@ def test_ping_without_load_says_nothing_of_the_queue() -> None:
         "queue_delay", "eth0 pie 1:", 40.0 + time, np.full(time.size, 0.1), quantity=WAIT
     )
     assert "cannot be told" in texts(pf.diagnose(measurement.to_dataset()), "queue")
+
+
+def test_a_clock_that_was_set_makes_no_series_of_years() -> None:
+    time = np.r_[np.arange(0.0, 100.0), 1.7e9 + np.arange(0.0, 100.0)]
+    measurement = Measurement("mine")
+    measurement.add("delay", "ping", time, np.full(time.size, 0.02))
+    measurement.add("throughput", "a", time, np.full(time.size, 9e6))
+    found = pf.diagnose(measurement.to_dataset())
+    assert "at even times" in texts(found, "oscillation")
+    assert "set the clock" in texts(found, "capacity")
+
+
+def test_two_outputs_at_one_time_have_no_rate() -> None:
+    time = np.repeat(np.arange(20.0), 2)
+    measurement = Measurement("tc_log", clock="relative")
+    unit = Quantity("band", "B", "bytes")
+    measurement.add("bytes", "eth0", time, 1e6 * np.arange(40.0), quantity=unit)
+    measurement.add("backlog", "eth0", time, np.full(40, 5e5), quantity=unit)
+    measurement.add("delay", "ping", time[::2], np.full(20, 0.8))
+    measurement.add("delay", "ping", time[::2], np.r_[0.3, np.full(19, 0.8)])
+    found = texts(pf.diagnose(measurement.to_dataset()), "queue")
+    assert "500 ms of 500 ms" in found

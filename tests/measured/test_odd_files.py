@@ -76,3 +76,23 @@ def test_an_unknown_format_says_how_a_csv_file_begins() -> None:
 def test_flows_that_sent_nothing_say_no_rate() -> None:
     with pytest.raises(QuantityError, match="sent nothing"):
         pf.scenario_of(pf.measured.read(ROWS.replace("12.5", "0")))
+
+
+def test_a_line_of_cake_that_is_cut_is_no_row_of_tins() -> None:
+    sent = " Sent 79 bytes 6 pkt (dropped 1, overlimits 0 requeues 0)\n"
+    cut = "qdisc cake 8: dev eth1 root bandwidth 5Mbit\n" + sent + " backlog 0b"
+    assert pf.measured.read(cut + "\n").drops.values.tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("given", [None, 3, [], {}, b"text"])
+def test_what_is_no_file_is_refused(given: object, tmp_path: Path) -> None:
+    with pytest.raises(QuantityError, match="is no file and no text"):
+        pf.measured.read(given)  # type: ignore[arg-type]
+    with pytest.raises(QuantityError, match="is no measurement"):
+        pf.measured.write_flent(given, tmp_path / "x.flent")  # type: ignore[arg-type]
+    assert not (tmp_path / "x.flent").exists()
+
+
+def test_a_clock_that_was_set_makes_no_run_of_years() -> None:
+    with pytest.raises(QuantityError, match="somebody set the clock"):
+        pf.scenario_of(pf.measured.read(ROWS + "1700000000,12.5,20.5\n"))

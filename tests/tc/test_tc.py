@@ -402,7 +402,7 @@ def test_pie_round_trip(alpha, beta, target, interval, hz, kind):
         (pf.DualPi2(), "fq_pie", pf.UnsupportedError, "fq_pie cannot run DualPi2"),
         (pf.Pie(), "dualpi2", pf.UnsupportedError, "dualpi2 cannot run Pie"),
         (pf.Pie(alpha=np.array([0.1, 0.2])), "pie", pf.QuantityError, "Pie alpha is an array"),
-        (pf.Pie(), "codel", pf.QuantityError, "kind = 'codel' is unknown"),
+        (pf.Pie(), "sfb", pf.QuantityError, "kind = 'sfb' is unknown"),
     ],
 )
 def test_what_tc_would_refuse_or_misread(law, kind, error, said):

@@ -28,6 +28,8 @@ _REACTS: Final = 3.0  # s around a step, in which the delay is looked at
 _ROSE: Final = 1.3  # of the delay of before, from which on it has reacted
 _SHARE: Final = 0.5  # of the delay above the path, from which on a queue has most of it
 _ANSWERS: Final = 10  # of ping, from which on a median says something
+_LONGEST: Final = 1_000_000  # s of load; beyond it somebody set the clock
+_GAPS: Final = 5  # usual steps for each sample, beyond which most of the time has no sample
 _SECONDS: Final = 8  # of throughput, which a step needs to be seen
 _KNOWN: Final = 0.001  # s above the path, below which there is nothing to find
 
@@ -241,6 +243,17 @@ def _oscillation(
             evidence=f"{int(inside.sum())} samples under a load that does not change, and"
             f" {LEAST_SAMPLES} are needed",
         )
+    usual = float(np.median(np.diff(times[inside])))
+    span = float(np.ptp(times[inside]))
+    if not 0.0 < span <= _GAPS * usual * inside.sum():
+        return Finding(
+            "oscillation",
+            told=False,
+            text=f"Whether the {name} oscillates cannot be told: record at even times, without"
+            " gaps.",
+            evidence=f"{int(inside.sum())} samples in {span:.4g} s, half of them within"
+            f" {_ms(usual)} of the one before",
+        )
     _, even, step = _even(times[inside], values[inside])
     swing = find_swing(even, step)
     seen = f"periods from {2.0 * step:.2g} s to {even.size * step / 5.0:.3g} s can be seen"
@@ -281,9 +294,9 @@ def _steps(data: xr.Dataset) -> list[tuple[float, Step]]:
     if not sent:
         return []
     begin, end = max(one.start for one in sent) + _SECOND, min(one.stop for one in sent)
-    edges = np.arange(begin, end, _SECOND)
-    if edges.size < 2:
+    if not 2.0 * _SECOND < end - begin < _LONGEST:
         return []
+    edges = np.arange(begin, end, _SECOND)
     total = np.sum([one.rates(edges) for one in sent], axis=0)
     return [(float(edges[step.place]), step) for step in find_steps(total)]
 
@@ -308,6 +321,14 @@ def _no_step(data: xr.Dataset) -> Finding:
     """Say what a throughput without a step means, as far as it is long enough to have one."""
     sent = [sent_by(data, label) for label in flow_labels(data)]
     together = min(one.stop for one in sent) - max(one.start for one in sent)
+    if together > _LONGEST:
+        return Finding(
+            "capacity",
+            told=False,
+            text="Whether the capacity changed cannot be told: give a shorter part, or look at the"
+            " times, as where somebody set the clock.",
+            evidence=f"the flows seem to send for {together:.4g} s",
+        )
     if together < _SECONDS + _SECOND:
         return Finding(
             "capacity",

@@ -67,6 +67,6 @@ def _delays(data: xr.Dataset, label: str) -> tuple[FloatArray, FloatArray]:
     when, waiting = samples_of(data, "backlog", label)
     if times.size < _FEWEST or not np.array_equal(times, when):
         return np.empty(0), np.empty(0)
-    rate = np.diff(left) / np.diff(times)
-    sends = rate > 0.0
-    return times[1:][sends], waiting[1:][sends] / rate[sends]
+    sent, took = np.diff(left), np.diff(times)
+    sends = (sent > 0.0) & (took > 0.0)
+    return times[1:][sends], waiting[1:][sends] * took[sends] / sent[sends]

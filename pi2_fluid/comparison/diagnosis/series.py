@@ -40,6 +40,8 @@ def measured_of(series: object) -> xr.Dataset:
     if hasattr(series, "data_vars"):
         return require_measured(series, "series")
     given = series if isinstance(series, Mapping) else {"delay": series}
+    if not given:
+        raise QuantityError(f"there is no series: give {suggest('', _SERIES)}.")
     measurement = Measurement("series", clock="relative")
     for name, values in given.items():
         if name not in _SERIES:

@@ -187,6 +187,8 @@ def _of_line(kind: str, words: Sequence[str]) -> dict[str, float]:
         common = strange_line(kind, list(words), kind)
     except QuantityError:
         common = {}
+    # "backlog 0b" of a line that is cut looks like a row of cake's tins, which has several
+    common = {name: value for name, value in common.items() if isinstance(value, int | float)}
     if common and words[:1] in (["Sent"], ["backlog"], ["rate"]):
         return common
     line = " ".join(words)
