@@ -144,7 +144,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     ]
     path = tmp_path / "ping.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert "are the path" in texts(pf.diagnose(path), "where")
+    assert "within 1 ms of the path" in texts(pf.diagnose(path), "where")
 
 
 @pytest.mark.parametrize("given", [3, None, np.zeros(4), [1.0, 2.0]])
@@ -217,3 +217,11 @@ def test_two_outputs_at_one_time_have_no_rate() -> None:
     measurement.add("delay", "ping", time[::2], np.r_[0.3, np.full(19, 0.8)])
     found = texts(pf.diagnose(measurement.to_dataset()), "queue")
     assert "500 ms of 500 ms" in found
+
+
+def test_less_than_a_millisecond_is_not_said_to_be_a_queue() -> None:
+    time = np.arange(0.0, 60.0, 0.2)
+    series = pd.Series(0.0006 + 0.0003 * (time > 1.0), index=time)
+    found = texts(pf.diagnose(series), "where")
+    assert "within 1 ms of the path of 0.6 ms" in found
+    assert "are queues" not in found
