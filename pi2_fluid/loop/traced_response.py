@@ -16,6 +16,7 @@ from pi2_fluid.loop.controllers import (
     signal_slopes,
     update_slopes,
 )
+from pi2_fluid.loop.elimination import solved
 from pi2_fluid.loop.linearization import rate_slopes
 from pi2_fluid.loop.traced_rest import AtRest, Case, ClassAtRest, Kind, Traced
 from pi2_fluid.network.rest import has_ticks
@@ -138,8 +139,8 @@ def _plant(case: Case, cls: ClassAtRest, signals: dict[str, Any]) -> _Plant:
     def respond(s: Traced) -> tuple[Any, Any]:
         late = jnp.exp(-s * cls.rtt)
         right = jnp.stack([signal + 0.0 * s, by_rtt + by_rtt_before * late], axis=-1)
-        solved = jnp.linalg.solve(s * jnp.eye(size) - now - before * late, right)
-        by_signal, by_delay = shown @ solved
+        moved = solved(s * jnp.eye(size) - now - before * late, right)
+        by_signal, by_delay = shown @ moved
         return (by_signal + fed) * (1.0 + cls.lead * s) * late, delayed + by_delay
 
     return _Plant(respond, cls.rtt, fed + cls.lead * (shown @ signal))
@@ -186,7 +187,7 @@ def _ratio(matrix: Traced, driven: Traced, shown: Traced, *, held: bool) -> _Res
 
     def respond(x: Traced) -> Traced:
         left = one - matrix * x if held else x * one - matrix
-        return shown @ jnp.linalg.solve(left, driven + 0.0 * x)
+        return shown @ solved(left, driven + 0.0 * x)
 
     return respond
 

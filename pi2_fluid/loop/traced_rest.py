@@ -14,6 +14,7 @@ from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.traceable import call_traceable
+from pi2_fluid.loop.elimination import solved
 from pi2_fluid.loop.link import link_slopes
 from pi2_fluid.network.flows import Flows
 
@@ -133,10 +134,9 @@ def solves_rest(law: Sender | Aqm) -> bool:
 def refined(equations: Callable[[Any], Any], numbers: Traced) -> Traced:
     """Return numbers after two of Newton's steps, which carry first and second derivatives."""
     import jax
-    from jax import numpy as jnp
 
     for _ in range(2):
-        numbers = numbers - jnp.linalg.solve(jax.jacfwd(equations)(numbers), equations(numbers))
+        numbers = numbers - solved(jax.jacfwd(equations)(numbers), equations(numbers))
     return numbers
 
 
