@@ -92,7 +92,7 @@ TESTS = {
     f"{_QUEUES}/qdiscs.c": "disciplines packet_engine digests",
     f"{_QUEUES}/queue.c": "disciplines packet_engine digests",
     f"{_LOOP}/analytic.py": "kernel_margins margins",
-    f"{_LOOP}/controllers.py": "equations sampled loop dualpi2_loop red",
+    f"{_LOOP}/controllers.py": "equations sampled loop dualpi2_loop laws/red",
     f"{_LOOP}/crossovers.py": "loop brute_force dualpi2_loop sampled",
     f"{_LOOP}/delay_system.py": "state_space stability sampled",
     "pi2_fluid/laws/derivatives.py": "equations theorems loop",
