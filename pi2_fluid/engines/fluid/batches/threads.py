@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.engines.fluid.fluid import Fluid
-from pi2_fluid.errors import QuantityError, ScenarioError, SolverError, quietly, show_value
+from pi2_fluid.engines.fluid.lanes.variation import require_mapping
+from pi2_fluid.errors import QuantityError, ScenarioError, SolverError, quietly
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.records.paths import dimension_at, read_path, replace_path
 from pi2_fluid.results import Column
@@ -67,11 +68,7 @@ def scenarios_of(
     QuantityError, DomainError
         If values are no numbers, not one for each run, or out of range.
     """
-    if not isinstance(over, Mapping):
-        raise ScenarioError(
-            f"over = {show_value(over)} is no mapping: give e.g."
-            ' {"aqm.alpha": numpy.linspace(0.1, 1.0, 100)}.'
-        )
+    require_mapping(over)
     columns = {key: [value] if _is_single(value) else list(value) for key, value in over.items()}
     runs = max(map(len, columns.values()), default=1)
     for key, column in columns.items():

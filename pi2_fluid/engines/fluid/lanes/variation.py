@@ -19,7 +19,7 @@ from pi2_fluid.units import validate_quantity
 if TYPE_CHECKING:
     from pi2_fluid.values import Number, Real
 
-__all__ = ["Axis", "Variation", "vary"]
+__all__ = ["Axis", "Variation", "require_mapping", "vary"]
 
 R = TypeVar("R", bound=Record)
 
@@ -73,11 +73,7 @@ def vary(scenario: Scenario, over: Mapping[str, Any]) -> Variation:
     QuantityError, DomainError
         If values are no numbers, not one for each run, or out of range.
     """
-    if not isinstance(over, Mapping):
-        raise ScenarioError(
-            f"over = {show_value(over)} is no mapping: give e.g."
-            ' {"aqm.alpha": numpy.linspace(0.1, 1.0, 100)}.'
-        )
+    require_mapping(over)
     varied: Any = scenario
     axes: dict[str, Axis] = {}
     first: dict[tuple[str, ...], str] = {}
@@ -102,6 +98,21 @@ def vary(scenario: Scenario, over: Mapping[str, Any]) -> Variation:
     if any(_TIMES & set(key.split(".")) for key in over):
         _check_schedules(varied, runs)
     return Variation(varied, runs, filled)
+
+
+def require_mapping(over: object) -> None:
+    """Refuse what names no numbers to vary.
+
+    Raises
+    ------
+    ScenarioError
+        If it is no mapping.
+    """
+    if not isinstance(over, Mapping):
+        raise ScenarioError(
+            f"over = {show_value(over)} is no mapping: give e.g."
+            ' {"aqm.alpha": numpy.linspace(0.1, 1.0, 100)}.'
+        )
 
 
 def _count_runs(axes: Mapping[str, Axis]) -> int:
