@@ -26,6 +26,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from pi2_fluid.saving import save_bytes, save_text
+
 NEAR: Final = "10.77.0.1"
 FAR: Final = "10.77.0.2"
 #: What says which machine it was, and what stands there instead.
@@ -141,9 +143,9 @@ def keep(path: Path, text: str) -> None:
     for pattern, instead in _HIDDEN:
         text = pattern.sub(instead, text)
     if path.suffix == ".gz":
-        path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+        save_bytes(path, gzip.compress(text.encode(), 9, mtime=0))
     else:
-        path.write_text(text, encoding="utf-8")
+        save_text(path, text)
     print(f"{path.stat().st_size:8d} {path.name}", flush=True)
 
 

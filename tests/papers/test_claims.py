@@ -757,9 +757,10 @@ def test_short_flows_without_completion_times(found: dict[str, Claim]) -> None:
         web = pf.Transfers(
             pf.Reno(), 2000, 1e-3 * rtt, size=pf.Pareto(1.2, 4, cap=200),
             arrivals=load / 100 * rate * 1e6 / (12_000 * pf.Pareto(1.2, 4, cap=200).mean),
+            push_every=0,
         )  # fmt: skip
         aqm = pf.named_scenario(f"pi2_fig12_{name}").aqm
-        flows = [pf.Flows(pf.Reno(), 1, 1e-3 * rtt), web]
+        flows = [pf.Flows(pf.Reno(), 1, 1e-3 * rtt, push_every=0), web]
         scenario = pf.Scenario(2e3 / rate, pf.Link(1e6 * rate, 40_000), aqm, flows)
         runs = pf.simulate(scenario, pf.Packets(seeds=2))
         over = runs.transfer_start + runs.transfer_time

@@ -122,6 +122,8 @@ def test_the_page_says_of_whole_links_what_parts_say_of_queues() -> None:
         (row,) = re.findall(rf"^\| {name} \|(.*)\|$", page, re.MULTILINE)
         used, queue, *_ = ([float(number) for number in cell.split()] for cell in row.split("|"))
         part = newreno.run(number, newreno.CLAIMED)
-        assert used[0] / 100 > part.used[0] - 0.01  # fewer flows leave as much idle, or more
+        # Fewer flows leave as much idle, or more. Each of the two numbers is of one run, and under
+        # AVQ runs of four flows differ by 0.012 (standard deviation of six seeds).
+        assert used[0] / 100 > part.used[0] - 2 * 0.012
         assert queue[-1] == pytest.approx(part.waiting[-1], rel=0.6)
         assert queue[-1] == max(queue)
