@@ -35,7 +35,6 @@ from pi2_fluid.errors import WriteError as WriteError
 from pi2_fluid.latex import to_latex as to_latex
 from pi2_fluid.laws import presets as presets
 from pi2_fluid.laws.aqm import Aqm as Aqm
-from pi2_fluid.laws.aqm import Seen as Seen
 from pi2_fluid.laws.aqm import Signal as Signal
 from pi2_fluid.laws.aqms.avq import Avq as Avq
 from pi2_fluid.laws.aqms.codel import CoDel as CoDel
@@ -52,6 +51,7 @@ from pi2_fluid.laws.aqms.price import Price as Price
 from pi2_fluid.laws.aqms.red import Red as Red
 from pi2_fluid.laws.aqms.rem import Rem as Rem
 from pi2_fluid.laws.aqms.taildrop import TailDrop as TailDrop
+from pi2_fluid.laws.seen import Seen as Seen
 from pi2_fluid.laws.sender import Sender as Sender
 from pi2_fluid.laws.senders.cbr import Cbr as Cbr
 from pi2_fluid.laws.senders.creno import CReno as CReno

@@ -12,23 +12,6 @@ from functools import wraps
 from types import FrameType
 from typing import Any, Final, TypeVar
 
-__all__ = [
-    "AssumptionWarning",
-    "BuildError",
-    "DomainError",
-    "QuantityError",
-    "ScenarioError",
-    "SolverError",
-    "UnsupportedError",
-    "WriteError",
-    "given_by_caller",
-    "quietly",
-    "renamed",
-    "show_value",
-    "suggest",
-    "warn_of",
-]
-
 _LONGEST: Final = 64
 _quiet: Final = ContextVar("quiet", default=False)  # each thread has its own
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-__all__ = ["html_table", "show_number", "text_table"]
-
 
 def html_table(title: str, rows: Iterable[tuple[str, object, str]]) -> str:
     """Return a table with a title; each row is a name, a value (text or numbers), and its unit.

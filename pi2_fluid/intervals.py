@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Interval", "interval_of"]
-
 _HALF_LEVEL: Final = 0.975  # of a two-sided interval of 95 %
 
 

@@ -14,8 +14,6 @@ from pi2_fluid.intervals import Interval, interval_of
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Formula", "LatexTable", "Tabular", "quantities", "to_latex"]
-
 _MOST_ROWS: Final = 500
 _SPECIAL: Final = {
     "&": r"\&", "%": r"\%", "#": r"\#", "_": " ", "$": r"\$", "{": r"\{", "}": r"\}",

@@ -12,8 +12,6 @@ from importlib.util import find_spec
 from types import FrameType, ModuleType
 from typing import Final
 
-__all__ = ["MissingFinder", "require", "what_to_install"]
-
 #: Who stands between an import and the finders.
 _BETWEEN: Final = (
     "importlib._bootstrap",

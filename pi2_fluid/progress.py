@@ -8,8 +8,6 @@ import time
 from types import TracebackType
 from typing import Final, Self
 
-__all__ = ["Line", "Progress", "tell"]
-
 _PATIENCE: Final = 2.0  # s without a sign of life
 
 

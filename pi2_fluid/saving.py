@@ -18,8 +18,6 @@ from typing import Final
 
 from pi2_fluid.errors import WriteError
 
-__all__ = ["require_writable", "save_bytes", "save_folder", "save_text", "whole_or_told"]
-
 # Who has opened these goes on writing into them: a file of another inode would be another file.
 _HANDED_DOWN: Final = (1, 2)
 _BY_DESCRIPTOR: Final = ("/dev/fd/", "/proc/")

@@ -30,27 +30,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray, Real
 
-__all__ = [
-    "DIMENSIONS",
-    "LONG_PATH",
-    "LONG_WAIT",
-    "RATES",
-    "SLOW_LINK",
-    "broadcast_shape",
-    "format_quantity",
-    "has_labels",
-    "is_traced",
-    "parse_quantity",
-    "plain_row",
-    "rate_in_words",
-    "si_unit",
-    "spellings",
-    "validate_choice",
-    "validate_number",
-    "validate_quantity",
-]
-
-
 # dimension -> (SI unit, what to give, in messages, {spelling: factor})
 _TABLE: Final[dict[str, tuple[str, str, dict[str, float]]]] = {
     "time": (

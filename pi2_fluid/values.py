@@ -18,23 +18,6 @@ if TYPE_CHECKING:
     import xarray
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "BoolArray",
-    "Complex",
-    "ComplexArray",
-    "ComplexValues",
-    "Curve",
-    "Elementwise",
-    "FloatArray",
-    "IntArray",
-    "Number",
-    "Quantity",
-    "Real",
-    "Truth",
-    "Truths",
-    "Values",
-]
-
 FloatArray: TypeAlias = "NDArray[np.float64]"
 ComplexArray: TypeAlias = "NDArray[np.complexfloating[Any, Any]]"
 IntArray: TypeAlias = "NDArray[np.int64]"

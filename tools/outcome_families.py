@@ -16,8 +16,6 @@ import numpy as np
 import pi2_fluid as pf
 from pi2_fluid.laws.sender import Sender
 
-__all__ = ["FAMILIES", "KERNEL", "SEEN", "SET_ASIDE", "Family"]
-
 _FIRST, _BACK, _END = 20.0, 32.0, 44.0  # s: the event, the way back, the end
 _QUEUE: Final = pf.presets.linux_dualpi2()
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pi2_fluid.engines.engine import Engine
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["compare"]
-
 
 def compare(
     scenario: Scenario | Described | str | Path | Sequence[Scenario | str | Path],

@@ -7,8 +7,6 @@ from typing import Final
 from pi2_fluid.tc import Qdisc
 from pi2_fluid.units import rate_in_words
 
-__all__ = ["rate_held", "too_small"]
-
 _FRAME: Final = 1514  # bytes, of a full packet on Ethernet
 _MEMORY: Final = 2 * _FRAME  # bytes that the kernel's own default counts for a packet
 #: bit/s: what a buffer must hold the target on, if the link is not known.

@@ -16,8 +16,6 @@ from pi2_fluid.deployment.heard import Heard
 from pi2_fluid.tc.observing.rates import as_rate
 from pi2_fluid.units import rate_in_words
 
-__all__ = ["of_cake"]
-
 _EMPTY: Final = 0.1  # of the target: an average delay below is none
 _FULL: Final = 0.9  # of the memory
 

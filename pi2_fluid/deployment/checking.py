@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pi2_fluid.network.network import Network
     from pi2_fluid.values import Quantity
 
-__all__ = ["check"]
-
 _RTT: Final = 0.1  # s, the largest that RFC 9332 and the PI2 paper design for
 _OLD_GAINS: Final = (
     "Linux up to 5.0 rounds PIE's gains down by up to 7 % more below p = 10 %; the verdict leaves"

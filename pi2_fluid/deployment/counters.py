@@ -21,8 +21,6 @@ from pi2_fluid.tc.observing import Series
 from pi2_fluid.tc.options import KINDS
 from pi2_fluid.tc.strangers import STRANGERS
 
-__all__ = ["ONE_INSTANT", "Heard", "heard_of", "observed_of", "words_of"]
-
 ONE_INSTANT: Final = (
     "Counters run since the queue was made; p, delay and backlog are of one instant. Two outputs of"
     " `tc -s`, some seconds apart, show what happens now."

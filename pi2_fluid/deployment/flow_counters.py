@@ -11,8 +11,6 @@ from typing import Final
 
 from pi2_fluid.deployment.heard import Heard
 
-__all__ = ["MOST_DROPPED", "in_ms", "of_codel", "overloaded", "who_marks"]
-
 #: Of all that came: at this part a window of Reno is 5.5 segments, and losses begin to time out.
 MOST_DROPPED: Final = 0.05
 _FEW_MARKS: Final = 0.1  # of all signals

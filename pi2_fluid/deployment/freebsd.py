@@ -14,8 +14,6 @@ from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.laws.clocked import NO_LOOP
 from pi2_fluid.tc.dummynet import Shaper
 
-__all__ = ["judge_shapers"]
-
 _OTHERWISE: Final = (
     "FreeBSD's PIE follows RFC 8033: gains in steps of 1/8192 Hz, T as asked (Linux's timer is a"
     " tick late), and nothing added above 250 ms."

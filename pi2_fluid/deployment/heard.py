@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from pi2_fluid.tc.statistics import MOMENTARY
 
-__all__ = ["Heard", "heard_of"]
-
 #: What cake counts for a tin, and does not show as of now.
 GROWING: Final = frozenset({"pkts", "bytes", "drops", "marks", "ack_drop"})
 

@@ -19,8 +19,6 @@ from pi2_fluid.errors import DomainError
 from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.tc import Qdisc
 
-__all__ = ["Question", "decide"]
-
 
 class Question(NamedTuple):
     """What is asked of every queue; `rate_of` says whose the rate is, where it was not given."""

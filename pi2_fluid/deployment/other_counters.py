@@ -9,8 +9,6 @@ from typing import Final
 
 from pi2_fluid.deployment.heard import Heard
 
-__all__ = ["OTHERS", "of_others"]
-
 _TAIL: Final = frozenset({"pfifo", "bfifo", "pfifo_fast", "sfq"})
 _SHAPERS: Final = frozenset({"htb", "tbf"})
 #: The kinds that this file has words for.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pi2_fluid.tc import Qdisc
     from pi2_fluid.tc.block import Block
 
-__all__ = ["PathVerdict", "judge_path", "longest_through", "require_devices"]
-
 _NOTE: Final = (
     "The queues together are judged by rates, at the operating point of these flows: other numbers"
     " of flows have another. The less of a queue's traffic answers to it alone, the less margin it"

@@ -17,8 +17,6 @@ from pi2_fluid.tc import Qdisc
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity, Real
 
-__all__ = ["margin_lost_db"]
-
 
 def margin_lost_db(qdisc: Qdisc, sender: Sender, rtt: Quantity, p_prime: Quantity) -> Real:
     """Return the gain margin that rounding costs (dB): that asked for less that installed.

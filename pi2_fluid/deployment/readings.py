@@ -15,8 +15,6 @@ from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.generations import NEWEST, OLDER, Generation
 from pi2_fluid.tc.parsing import installed
 
-__all__ = ["common_hz", "readings"]
-
 #: What kernels are built with (CONFIG_HZ).
 _USUAL: Final = (100, 250, 300, 1000)
 _ANY: Final = 1000  # of what has a timer in ns

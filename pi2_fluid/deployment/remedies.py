@@ -33,8 +33,6 @@ from pi2_fluid.tc.installing import other_words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ENOUGH", "Remedy", "find_remedy", "is_enough", "on_device"]
-
 # dB and deg: the kernel cuts beta, on which the margins hardly depend at the optimum.
 _FORGIVEN: Final = (0.01, 0.05)
 _ROUNDS: Final = 8

@@ -22,8 +22,6 @@ from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.flow_queues import codel_line, law_and_buffer
 from pi2_fluid.units import rate_in_words
 
-__all__ = ["FRAME", "Rule", "codel_rules", "codel_tc", "placed", "tc_of"]
-
 #: Bytes of a full packet, with the header of Ethernet.
 FRAME: Final = 1514.0
 _LOW: Final = 0.05

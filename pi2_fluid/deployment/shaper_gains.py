@@ -12,8 +12,6 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.tc import Qdisc
 from pi2_fluid.tc.dummynet import PARTS_PER_HERTZ
 
-__all__ = ["fine_steps", "in_ipfw"]
-
 
 def fine_steps(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamily, Worst]:
     """Return the law as installed, as asked for, and its worst margins: those of `tune`.

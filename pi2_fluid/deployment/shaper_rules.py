@@ -23,8 +23,6 @@ from pi2_fluid.tc.numbers import as_time
 from pi2_fluid.tc.observing.rates import ShapedClass, as_rate, as_size
 from pi2_fluid.units import rate_in_words
 
-__all__ = ["htb_rules", "netem_rules", "tbf_rules"]
-
 _LATE: Final = 1e-4  # s, by which a busy kernel comes back late
 _BURST: Final = 1e-3  # s, that a burst is to last
 _DEFAULT_BURST: Final = 1600.0  # bytes, of tc's own, where timers are of high resolution

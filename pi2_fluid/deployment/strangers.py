@@ -23,8 +23,6 @@ from pi2_fluid.tc.numbers import as_fraction, as_whole
 from pi2_fluid.tc.observing.rates import ShapedClass
 from pi2_fluid.units import rate_in_words
 
-__all__ = ["Known", "Longest", "Stranger", "judge_stranger", "unread"]
-
 #: Why a queue that is proposed is not judged.
 _UNBUILT: Final = {
     "pi2": (

@@ -15,8 +15,6 @@ from pi2_fluid.design.by_acks import worst_by_acks
 from pi2_fluid.design.region import exact_margins, loop_at, worst_margins
 from pi2_fluid.tc import Qdisc, kernel
 
-__all__ = ["words_on_ticks"]
-
 _TICKING: Final = ("pie", "fq_pie")
 _FARTHEST: Final = 6.0  # dB, beyond which a tick is not asked about
 _SPARE: Final = 2.0  # how much more than by rates a tick may change a margin

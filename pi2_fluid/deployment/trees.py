@@ -17,8 +17,6 @@ from pi2_fluid.tc.observing.observation import Where
 from pi2_fluid.tc.observing.rates import place_of
 from pi2_fluid.units import rate_in_words
 
-__all__ = ["tree_of", "waiting_of"]
-
 _NOWHERE: Final = (
     "nothing waits in any queue that is shown, at {}. Look with `tc -s` while people feel the"
     " delay: if nothing waits then either, it is elsewhere, in the device's ring or driver, behind"

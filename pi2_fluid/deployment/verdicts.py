@@ -19,8 +19,6 @@ from pi2_fluid.loop.margins import Margins
 from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.tc import Qdisc
 
-__all__ = ["Case", "Checked", "Cure", "Verdict", "unsaid", "worst_of"]
-
 _WORST_FIRST: Final = ("unstable", "undecided", "stable")
 _ALONE: Final = "{} gives each flow a queue of its own: one flow alone in its queue is judged."
 _NOTES: Final = {

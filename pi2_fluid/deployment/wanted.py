@@ -6,8 +6,6 @@ from typing import Final
 
 from pi2_fluid.design.gains import Asked
 
-__all__ = ["ENOUGH", "KEPT", "wanted"]
-
 #: The margins that `tune` leaves if it is not asked for others.
 ENOUGH: Final = Asked(6.0, 30.0)
 #: Of the largest RTT: a T within is kept. Longer costs response, of shorter the alpha is so small

@@ -23,17 +23,6 @@ from pi2_fluid.records.record import declares
 if TYPE_CHECKING:
     import xarray
 
-__all__ = [
-    "COLUMNS",
-    "LABELS",
-    "TYPICAL_LOAD",
-    "compare_designs",
-    "dataset_of",
-    "integral_gain",
-    "typical_load",
-    "within_reach",
-]
-
 #: Whose gains the rows of a comparison are.
 LABELS: Final = {
     "tuned": "this design",

@@ -41,18 +41,6 @@ from pi2_fluid.network.long_flows import LongFlows
 from pi2_fluid.records.record import declares, require_scalars
 from pi2_fluid.units import LONG_PATH, LONG_WAIT, rate_in_words, validate_choice, validate_number
 
-__all__ = [
-    "LONGEST_INTERVAL",
-    "OBJECTIVES",
-    "Queue",
-    "Spans",
-    "make_region",
-    "make_template",
-    "read_asked",
-    "read_queue",
-    "read_spans",
-]
-
 OBJECTIVES: Final = ("recovery", "bandwidth", "gain")
 _PART: Final = 6.0  # of the largest RTT that the defaults of T and target are
 #: The longest T, in parts of the smallest RTT: each costs an alias.

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pi2_fluid.design.linear_plants import LinearPlants, SomePlants, join
 from pi2_fluid.design.plants import Plants
 
-__all__ = ["Binding"]
-
 
 @dataclass(frozen=True, eq=False)
 class Binding:

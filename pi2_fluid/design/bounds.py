@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from pi2_fluid.design.gains import Asked
     from pi2_fluid.loop.margins import Margins
 
-__all__ = ["STEPS", "bound_by", "is_bound", "spares"]
-
 #: What binds where no margin does: gains are whole sixteenths of 1 Hz.
 STEPS: Final = "steps of tc"
 #: dB, deg and 1 that may be left of what binds: gains are rounded.

@@ -41,14 +41,6 @@ from pi2_fluid.loop.searching import searched_margins
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = [
-    "AckWorst",
-    "ByAcks",
-    "make_ack_plants",
-    "stable_up_to_by_acks",
-    "worst_by_acks",
-]
-
 _RTTS: Final = 9
 _LOADS: Final = 7
 _INSIDE: Final = 1.0 + 1e-9  # of the target: rounding leaves something for the path

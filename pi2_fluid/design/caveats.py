@@ -8,8 +8,6 @@ from typing import Final
 from pi2_fluid.design.plants import plant_of
 from pi2_fluid.laws.sender import Sender
 
-__all__ = ["caveat"]
-
 _CUBIC: Final = (
     "Cubic is judged by the averages of its window law, on a grid and from p = 1e-6 on; where its"
     " cubic rules (long paths, large windows) simulated flows have windows 16 to 26 % larger, and"

@@ -9,18 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from pi2_fluid.loop.margins import Margins
 
-__all__ = [
-    "BY_CLOCK",
-    "EDGE_DB",
-    "SENDERS_OF",
-    "Least",
-    "clocks_text",
-    "least_among",
-    "least_of",
-    "rounded_down",
-    "said",
-]
-
 #: A stable loop with less gain margin (dB) is at the edge: packets have as much less than the model
 #: where windows are of four segments (docs/packets.md).
 EDGE_DB: Final = 3.0

@@ -15,8 +15,6 @@ from pi2_fluid.laws import presets
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.registry import tc_queues
 
-__all__ = ["cost_of"]
-
 
 class _Seen(NamedTuple):
     """Of gains that many times the default's: changes in % and points, each with its interval."""

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.tc import Qdisc
 
-__all__ = ["Design", "Installed", "WorstCase"]
-
-
 _MARGINS: Final = (
     *("gain_margin_db", "phase_margin_deg", "gain_crossover", "phase_crossover"),
     *("delay_margin", "modulus_margin", "verdict_code"),

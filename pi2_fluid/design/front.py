@@ -12,8 +12,6 @@ from pi2_fluid.design.gains import Asked, largest_alpha, make_ceiling
 from pi2_fluid.design.region import Region
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 
-__all__ = ["trade_off"]
-
 _PHASES: Final = np.array([0.5, 1, 2, 4, 7, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60])
 
 

@@ -30,18 +30,6 @@ from pi2_fluid.loop.zeros import zero_between
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = [
-    "Asked",
-    "Ceiling",
-    "Loops",
-    "OneLoop",
-    "largest_alpha",
-    "largest_beta",
-    "largest_factor",
-    "make_ceiling",
-]
-
-
 _POINTS: Final = 1400  # frequencies on a curve
 _BETAS: Final = 300
 _LOWEST: Final = 1e-6  # of w R: a table of PIE may make loops very slow

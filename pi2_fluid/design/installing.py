@@ -15,8 +15,6 @@ from pi2_fluid.tc.options import KINDS
 from pi2_fluid.tc.parsing import require_hz
 from pi2_fluid.units import validate_choice
 
-__all__ = ["Wanted", "installed", "line_for"]
-
 _STEPS: Final = PIE_GAIN.per_si  # of PIE's gains in 1 Hz
 _MTU: Final = 1500
 _OFF: Final = 0.25  # of a gain: rounding off more makes it another design

@@ -15,13 +15,13 @@ import numpy as np
 
 from pi2_fluid.design.plants import Plants, joined, make_points, plant_of
 from pi2_fluid.design.remembering import remembered
+from pi2_fluid.errors import quietly
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.acks import AckLoop
 from pi2_fluid.loop.sampled import alias_sums, held_response
 from pi2_fluid.loop.state_space import LinearController, LinearLoop
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import respond
-from pi2_fluid.network.assumptions import quietly
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,17 +29,6 @@ if TYPE_CHECKING:
     from pi2_fluid._core import AliasSums
     from pi2_fluid.design.points import Region
     from pi2_fluid.values import ComplexArray, Curve, FloatArray, Real
-
-__all__ = [
-    "NO_LOAD",
-    "LinearPlants",
-    "Pairs",
-    "SeveralPlants",
-    "SomePlants",
-    "join",
-    "make_linear_plants",
-    "unit_of",
-]
 
 #: p' in the place of the limit of a vanishing load: there the windows have 10^6 segments.
 NO_LOAD: Final = 1e-6

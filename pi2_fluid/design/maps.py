@@ -19,6 +19,7 @@ from pi2_fluid.errors import (
     DomainError,
     QuantityError,
     UnsupportedError,
+    quietly,
     renamed,
     show_value,
 )
@@ -28,7 +29,6 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import UPDATES
-from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.records.record import require_scalars
 from pi2_fluid.results import Column, make_dataset
 from pi2_fluid.results.ratios import with_ratios
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     import xarray
 
     from pi2_fluid.values import BoolArray, FloatArray, Quantity
-
-__all__ = ["margin_map"]
 
 _POINTS: Final = 121
 _RTTS: Final = (1e-3, 1.0)  # s

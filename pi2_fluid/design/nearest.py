@@ -16,8 +16,6 @@ from pi2_fluid.design.solving import Task, find_line, has_line
 from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 
-__all__ = ["nearest_law"]
-
 _HALVINGS: Final = 6
 _ROUNDS: Final = 6
 

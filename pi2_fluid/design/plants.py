@@ -49,19 +49,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, ComplexArray, Curve, FloatArray, Real
 
-__all__ = [
-    "Plants",
-    "has_theorems",
-    "is_classic",
-    "joined",
-    "make_plants",
-    "make_points",
-    "plant_gain",
-    "plant_of",
-    "require_loop",
-    "with_exact",
-]
-
 _FELT: Final = 0.01  # 1/window, above which a varying R is felt
 _SOME_LOAD: Final = 0.01  # p', at which it is asked whether there is a loop
 _FEWEST_ALIASES: Final = 6  # pairs about pi/T: the rest falls like k^-5

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pi2_fluid.network.long_flows import LongFlows
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["Points", "around", "crossings", "finer", "grid", "jump_rtts", "loads_at", "table_edges"]
-
 _LOWEST: Final = 1e-3  # p' of the first grid point above a load that begins at 0
 _SIDE: Final = 1e-9  # of the load of a kink, its distance from the points on its sides
 _ACROSS: Final = 1e-7  # of a round-trip time at which a number of flows meets a jump

@@ -42,27 +42,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, ComplexArray, Curve, FloatArray, Real
 
-__all__ = [
-    "ANY",
-    "FEW_LOADS",
-    "HIGHEST_LIMIT",
-    "LOADS",
-    "Region",
-    "Scan",
-    "Worst",
-    "alone",
-    "exact_margins",
-    "last_stable",
-    "least_by_rtt",
-    "limits_also",
-    "loop_at",
-    "scan",
-    "smallest_of",
-    "stable_up_to",
-    "starts_below",
-    "worst_margins",
-]
-
 _RTTS: Final = 13
 _FEWER_RTTS: Final = 9  # of senders without a closed form
 _FEWER_LOADS: Final = 7

@@ -8,8 +8,6 @@ from typing import Final, ParamSpec, TypeVar, cast
 
 from pi2_fluid.laws.registry import kind_of
 
-__all__ = ["forget", "remembered"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -30,8 +30,6 @@ from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.margins import Margins
 
-__all__ = ["Task", "bound_of", "find_law", "find_line", "has_line", "solve"]
-
 _DIGITS: Final = 5  # of alpha and beta: alpha is rounded down, in favour of the margins
 _KEPT: Final = 0.9  # of the largest integral gain, where the bandwidth is maximised
 _ROUNDS: Final = 8

@@ -25,8 +25,6 @@ from pi2_fluid.tc.parsing import require_hz
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Gains", "Steps", "first_that_keeps", "largest_in_steps", "steps_of"]
-
 T = TypeVar("T")
 
 _STEPS: Final = PIE_GAIN.per_si  # of PIE's gains in 1 Hz

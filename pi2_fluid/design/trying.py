@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["largest_that_holds"]
-
 #: Of the beta to begin with.
 _BETAS: Final = (1.0, 0.5, 0.25, 0.125)
 #: Where none of these has an alpha, of both gains.

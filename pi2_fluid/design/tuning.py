@@ -58,8 +58,6 @@ if TYPE_CHECKING:
     from pi2_fluid.tc import Qdisc
     from pi2_fluid.values import Quantity
 
-__all__ = ["VerificationInterrupted", "tune"]
-
 _SETTLED: Final = 0.02
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.laws.aqms.pi_family import PiFamily
 
-__all__ = ["verify", "verify_region"]
-
 
 def verify(
     design: Design,

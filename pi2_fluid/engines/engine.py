@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["Engine"]
-
 
 class Engine(metaclass=Named):
     """A way to run scenarios, with its options. It never changes once it is made.

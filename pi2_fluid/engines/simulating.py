@@ -15,8 +15,6 @@ from pi2_fluid.network.scenario import Scenario
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["ENGINES", "require_engine", "simulate"]
-
 _PLACES: Final = {
     "fluid": "fluid.fluid:Fluid",
     "packet": "packet.packets:Packets",

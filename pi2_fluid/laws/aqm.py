@@ -28,8 +28,6 @@ from pi2_fluid.units import LONG_WAIT
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Aqm", "Line", "Seen", "Signal"]
-
 _SCALE: Final = 0.02  # s: a typical queue delay, from which a law's own rest is searched
 
 

@@ -11,8 +11,6 @@ from pi2_fluid.errors import ScenarioError, show_value
 from pi2_fluid.ops import Number
 from pi2_fluid.units import is_traced, validate_quantity
 
-__all__ = ["segments_per_second", "with_packet_size"]
-
 
 class _Told(Protocol):
     """A sender that may know how large segments are."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["CLOCKED", "NO_LOOP", "refusal"]
-
 
 class _Clocked(NamedTuple):
     """What it drops by, and who runs it, as what."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.sender import Sender
     from pi2_fluid.values import FloatArray, Number
 
-__all__ = ["as_arrays", "differentiate", "numeric"]
-
 
 def differentiate(
     law: Sender | Aqm,

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.laws.sender import Sender
 
-__all__ = ["stands_for"]
-
 T = TypeVar("T")
 
 

@@ -12,8 +12,6 @@ from pi2_fluid import ops
 from pi2_fluid.laws.rows import NAMES, Row, number_of, operands_of
 from pi2_fluid.values import Number
 
-__all__ = ["python_function"]
-
 
 def _divide(a: Number, b: Number) -> Number:
     try:

@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 
 from pi2_fluid.ops import Number, expm1, log, log1p, minimum
 
-__all__ = ["PriceResponse", "highest_price", "marked", "price_of"]
-
 # Beyond it, what is left unmarked is lost in rounding.
 _CERTAIN: Final = 1.0 - 1e-15
 

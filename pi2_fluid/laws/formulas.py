@@ -20,8 +20,6 @@ from pi2_fluid.laws.tapes import Law, tape_of
 if TYPE_CHECKING:
     from pi2_fluid.values import Real
 
-__all__ = ["equations", "formula_of_law", "number_in_latex", "symbol", "symbols_of"]
-
 #: An expression: its kind and its parts.
 Expression: TypeAlias = "tuple[Any, ...]"
 

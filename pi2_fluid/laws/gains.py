@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 
 import numpy as np
 
-from pi2_fluid.laws.aqm import Aqm, Seen
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.seen import Seen
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.ops import Number
-
-__all__ = ["acts_as_pi", "coupling_of", "has_gains"]
 
 #: Where an update is looked at: its variable, and two delays over the target, so near to it that
 #: what acts on long delays alone does not.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.laws.sender import Sender
 
-__all__ = ["no_equations", "require_equations"]
-
 
 def no_equations(law: Aqm | Sender) -> UnsupportedError:
     """Return what to raise where a law is asked for equations that it does not have."""

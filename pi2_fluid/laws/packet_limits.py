@@ -10,15 +10,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm, Line
     from pi2_fluid.values import Number
 
-__all__ = [
-    "require_below",
-    "require_single",
-    "require_time",
-    "require_whole",
-    "require_whole_packets",
-]
-
-
 _SHORTEST, _LONGEST = 1e-9, 1e3  # s
 _LARGEST_PACKET: Final = 65535  # bytes: sizes have 16 bits
 _ROUNDING: Final = 1e-9

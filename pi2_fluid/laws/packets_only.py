@@ -10,9 +10,6 @@ from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.records.record import OptionalParameter
 
-__all__ = ["PacketsOnly"]
-
-
 _NONE: Final[Any] = dataclasses.field(default=None, init=False, repr=False)
 
 

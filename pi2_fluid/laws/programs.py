@@ -21,17 +21,6 @@ from pi2_fluid.laws.tape import Tape
 from pi2_fluid.laws.tapes import numbers_on_tape, tape_of
 from pi2_fluid.laws.trace import TraceError
 
-__all__ = [
-    "MOST_STATES",
-    "obstacle_of",
-    "plain_controller",
-    "plain_window",
-    "queue_program",
-    "queue_tapes",
-    "sender_program",
-    "sender_tapes",
-]
-
 L = TypeVar("L")
 
 #: States that a law may have in the kernel (`PI2_SENDER_STATES` of native/laws/sender.h).

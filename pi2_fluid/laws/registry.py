@@ -20,24 +20,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.laws.sender import Sender
 
-__all__ = [
-    "AQMS",
-    "DESIGNED",
-    "PRESETS",
-    "SENDERS",
-    "Entry",
-    "Preset",
-    "aqm_class",
-    "keys_of_preset",
-    "kind_of",
-    "laws_of_tc",
-    "make_aqm",
-    "name_of",
-    "queues_with",
-    "sender_class",
-    "tc_queues",
-]
-
 
 class Entry(NamedTuple):
     """Where the law of a kind is, and what it can do without being told more than a kind."""

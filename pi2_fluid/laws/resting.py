@@ -12,8 +12,6 @@ from pi2_fluid.errors import SolverError
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["WINDOW_RANGE", "relax", "search_rest"]
-
 # The windows (segments) between which a law's operating point is searched. The upper end is far
 # above any network's, because a mixture is solved from signals as weak as 1e-30.
 WINDOW_RANGE: Final = (1e-9, 1e40)

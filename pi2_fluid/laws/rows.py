@@ -7,18 +7,6 @@ from typing import Final
 
 from pi2_fluid.laws.trace import OPERATIONS
 
-__all__ = [
-    "ARITY",
-    "BRANCHED",
-    "CODES",
-    "COMPARING",
-    "NAMES",
-    "Row",
-    "make_row",
-    "number_of",
-    "operands_of",
-]
-
 #: Operations whose slope, or value, jumps where their operands are the same; of "absolute", where
 #: its operand is 0. Each has a side: 1 where the first is less (less or equal, equal) or negative.
 COMPARING: Final = ("less", "less_equal", "equal", "minimum", "maximum", "absolute")

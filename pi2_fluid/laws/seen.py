@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 from pi2_fluid.ops import Number
 
-__all__ = ["Seen"]
-
 
 class Seen(NamedTuple):
     """What a queue sees when its controller updates.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.exponential import PriceResponse
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["CLOCKS", "REDUCTIONS", "Sender", "load_of", "rate_under"]
-
 #: What makes senders send: a rate of their own, window / round-trip time, or acknowledgements.
 CLOCKS: Final = ("rate", "acks")
 

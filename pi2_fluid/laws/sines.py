@@ -16,8 +16,6 @@ from pi2_fluid.units import validate_quantity
 if TYPE_CHECKING:
     from pi2_fluid.values import Number, Quantity
 
-__all__ = ["Sines"]
-
 _NUMBER: Final = r"[+-]?\d+\.?\d*(?:[eE][+-]?\d+)?"
 _TERM: Final = re.compile(rf"({_NUMBER}) sin\(({_NUMBER}) t(?: \+ ({_NUMBER}))?\)")
 _TEXT: Final = re.compile(rf"({_NUMBER})((?: \+ {_NUMBER} sin\({_NUMBER} t(?: \+ {_NUMBER})?\))*)")

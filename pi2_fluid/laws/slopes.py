@@ -10,8 +10,6 @@ from typing import Any
 
 from pi2_fluid.laws.trace import Symbol, Trace, where
 
-__all__ = ["slope_of"]
-
 
 def slope_of(
     code: str, x: Sequence[Symbol], y: Symbol, moves: Sequence[Symbol], trace: Trace

@@ -8,8 +8,6 @@ from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.latex import Formula
 from pi2_fluid.laws.formulas import formula_of_law
 
-__all__ = ["Stated"]
-
 
 class Stated:
     """A law that says its equations as LaTeX, found by calling it once with symbols."""

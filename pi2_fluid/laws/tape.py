@@ -32,8 +32,6 @@ from pi2_fluid.laws.slopes import slope_of
 from pi2_fluid.laws.trace import Symbol, Trace, record
 from pi2_fluid.values import Number
 
-__all__ = ["Tape", "make_tape"]
-
 
 @dataclass(frozen=True, eq=False)
 class Tape:

@@ -13,16 +13,6 @@ from pi2_fluid.laws.trace import TraceError, flat
 from pi2_fluid.records.record import leaves, map_leaves
 from pi2_fluid.values import Number
 
-__all__ = [
-    "QUEUE_FUNCTIONS",
-    "SENDER_FUNCTIONS",
-    "evaluate",
-    "function_of",
-    "numbers_on_tape",
-    "tape_by",
-    "tape_of",
-]
-
 #: A `Sender` or an `Aqm`, whose modules import this one.
 Law: TypeAlias = Any
 

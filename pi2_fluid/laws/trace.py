@@ -17,25 +17,6 @@ import numpy as np
 
 from pi2_fluid.errors import UnsupportedError
 
-__all__ = [
-    "OPERATIONS",
-    "Operation",
-    "Symbol",
-    "Trace",
-    "TraceError",
-    "cbrt",
-    "exp",
-    "expm1",
-    "flat",
-    "log",
-    "log1p",
-    "maximum",
-    "minimum",
-    "record",
-    "sqrt",
-    "where",
-]
-
 #: What an operation with a symbol takes on its other side.
 Operand: TypeAlias = "Symbol | float"
 

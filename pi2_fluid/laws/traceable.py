@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.sender import Sender
     from pi2_fluid.values import Number
 
-__all__ = ["by_jax", "call_traceable"]
-
 
 def call_traceable(
     law: Sender | Aqm, method: str, *args: Number, function: Callable[..., Any] | None = None

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError
+from pi2_fluid.errors import DomainError, quietly
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import UPDATES
-from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.network.network import refuse_several
 from pi2_fluid.network.packets_only import refuse_detours, refuse_losses, refuse_rings
 from pi2_fluid.network.scenario import require_scenario
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from pi2_fluid.network.flows import Flows
     from pi2_fluid.network.scenario import Scenario
     from pi2_fluid.values import FloatArray
-
-__all__ = ["margins_along"]
 
 _WANTED: Final = ("gain_margin_db", "phase_margin_deg", "delay_margin")
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, Number, Quantity
 
-__all__ = ["MU_LIMIT", "margins_of", "solve_margins"]
-
 #: A function that falls through zero: its value and its slope.
 _Falling: TypeAlias = "Callable[[Number], tuple[Number, Number]]"
 #: Such a function, where to start, and the bracket.

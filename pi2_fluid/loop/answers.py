@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pi2_fluid.loop.locus import RootLocus
     from pi2_fluid.values import BoolArray, ComplexValues, FloatArray, Real, Values
 
-__all__ = ["BOUNDARY", "LoopAnswers", "require_count", "require_roots"]
-
 BOUNDARY: Final = 1e-9  # |1 + L| or |gain margin in dB| below which no verdict is given
 
 

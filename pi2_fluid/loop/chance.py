@@ -21,8 +21,6 @@ from pi2_fluid.units import validate_choice, validate_quantity
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Quantity, Values
 
-__all__ = ["NoisyLoop"]
-
 
 class NoisyLoop(LoopAnswers):
     """A loop that says how far the lots drive it that a queue draws for its packets."""

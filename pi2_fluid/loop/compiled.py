@@ -23,8 +23,6 @@ from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray, IntArray, Real
 
-__all__ = ["CompiledLoops", "Tell", "compile_loops"]
-
 #: Told how many loops more have been dealt with.
 Tell: TypeAlias = Callable[[int], None]
 

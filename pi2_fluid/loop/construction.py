@@ -41,14 +41,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import Complex, ComplexArray, ComplexValues, Quantity, Real
 
-__all__ = [
-    "LinearisedLoop",
-    "acts_at_once",
-    "refuse_thinned",
-    "require_states_between",
-    "require_ticks",
-]
-
 _PACKET_SIZE: Final = "1500B"  # as given where nobody gives one
 _SHOWN: Final = ("round-trip time", "p", "p'", "window")  # of the operating point
 

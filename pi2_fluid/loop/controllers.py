@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError, show_value
-from pi2_fluid.laws.aqm import Aqm, Seen
+from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.tapes import evaluate
 from pi2_fluid.loop.polynomials import resolvent
 from pi2_fluid.loop.state_space import LinearController
@@ -21,18 +22,6 @@ from pi2_fluid.ops import Number
 
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray, Real
-
-__all__ = [
-    "QueueAtRest",
-    "drift_slopes",
-    "encode_slopes",
-    "flow_slopes",
-    "linearize_aqm",
-    "native_slope",
-    "picked_slopes",
-    "signal_slopes",
-    "update_slopes",
-]
 
 #: The slopes of each number that moves over what it depends on, and of the controller's variable.
 StateSlopes: TypeAlias = tuple[tuple[tuple[Number, ...], ...], tuple[Number, ...]]

@@ -19,8 +19,6 @@ from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, FloatArray
 
-__all__ = ["corners_of", "hardly_damped", "landmarks_of", "slowest_corner"]
-
 _DAMPED: Final = 0.2  # of the imaginary part: from there on a grid shows what a corner does
 _UNDAMPED: Final = 1e-9
 _AROUND: Final = np.array([-4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0])  # times its real part

@@ -20,16 +20,6 @@ from pi2_fluid.loop.zeros import zeros_between
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, Curve, FloatArray
 
-__all__ = [
-    "Crossings",
-    "GainCrossing",
-    "PhaseCrossing",
-    "crossings_on",
-    "find_crossings",
-    "smallest_distance",
-    "smallest_on_curve",
-]
-
 _TURN: Final = 2 * np.pi
 _SMALL_GRID: Final = 1000
 _NEAR: Final = 0.4  # as close as neighbours on the followed curve

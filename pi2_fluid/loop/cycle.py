@@ -19,8 +19,6 @@ import numpy as np
 if TYPE_CHECKING:
     from pi2_fluid.values import Curve, FloatArray
 
-__all__ = ["AMPLITUDES", "Cycle", "balance", "find_cycle", "reflected"]
-
 _SAMPLES: Final = 512  # of a cycle
 AMPLITUDES: Final = np.geomspace(0.03, 300.0, 200)
 _FREQUENCIES: Final = 800

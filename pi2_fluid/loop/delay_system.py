@@ -12,8 +12,6 @@ from pi2_fluid.loop.state_space import LinearController, LinearLoop
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["DelaySystem", "Delayed", "controller_matrices", "delay_system"]
-
 
 @dataclass(frozen=True)
 class Delayed:

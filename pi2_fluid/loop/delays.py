@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from pi2_fluid.network.equilibrium import OperatingPoint
     from pi2_fluid.values import ComplexArray, FloatArray, Real
 
-__all__ = ["DelayLoop", "hears_nothing", "linearize_delays"]
-
 _BEYOND: Final = 2.0
 _STILL: Final = 1e-6  # segments per round trip, of a window at rest
 

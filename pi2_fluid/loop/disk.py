@@ -12,8 +12,6 @@ from pi2_fluid.units import validate_number
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, Curve, FloatArray
 
-__all__ = ["DiskMargin", "disk_margin", "require_stable"]
-
 
 class DiskMargin(NamedTuple):
     """What `Loop.disk_margin` returns."""

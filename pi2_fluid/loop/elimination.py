@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, TypeAlias
 
-__all__ = ["solved"]
-
 Traced: TypeAlias = Any
 
 

@@ -16,8 +16,6 @@ from pi2_fluid.loop.updates import highest_frequency, longest_delay
 if TYPE_CHECKING:
     from pi2_fluid.values import Curve
 
-__all__ = ["fading_end", "far_end", "gain_bound", "high_limit", "low_end", "plant_bound"]
-
 _LOWEST: Final = 1e-25  # rad/s per rad/s of the loop's slowest scale: where the search gives up
 _BELOW: Final = 100.0  # as far below the slowest corner the phase is its asymptote
 _SETTLED: Final = 0.02  # rad

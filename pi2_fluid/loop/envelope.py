@@ -18,8 +18,6 @@ from pi2_fluid.loop.state_space import LinearClass, LinearLoop, once
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["far_end", "limit_of", "loudest", "quiet_from"]
-
 _PER_DECADE: Final = 24
 _BEYOND: Final = 100.0  # times the fastest corner: from there on every part is its power of s
 _LIMIT: Final = 1e9  # times that: where what does not fade is what it tends to

@@ -26,15 +26,6 @@ from pi2_fluid.network.equilibrium import OperatingPoint
 from pi2_fluid.records.record import declares
 from pi2_fluid.values import Complex, Real
 
-__all__ = [
-    "ClosedForm",
-    "aqm_response",
-    "closed_form",
-    "loop_response",
-    "pi_response",
-    "window_response",
-]
-
 Plant = Literal["reno", "scalable"]
 
 

@@ -18,17 +18,6 @@ from pi2_fluid.loop.state_space import LinearClass, LinearLoop, once
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = [
-    "Echo",
-    "Series",
-    "collect",
-    "echoes_of",
-    "expand_plant",
-    "expansion_of",
-    "multiply",
-    "recentre",
-]
-
 Series: TypeAlias = "dict[tuple[int, tuple[int, ...]], Real]"
 
 _HIGHEST: Final = 3

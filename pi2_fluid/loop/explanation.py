@@ -14,8 +14,6 @@ from pi2_fluid.loop.limits import rtt_limit
 if TYPE_CHECKING:
     from pi2_fluid.values import Real, Values
 
-__all__ = ["Explanation", "Term", "explain_acks", "explain_form"]
-
 _LATEX: Final = {
     "kappa": r"\kappa", "kappa_A": r"\kappa_A", "R_limit": r"R_\mathrm{limit}", "tau": r"\tau",
     "T_osc": r"T_\mathrm{osc}", "GM_acks": r"G_\mathrm{acks}", "GM_rate": r"G_\mathrm{rate}",

@@ -14,8 +14,6 @@ from pi2_fluid.loop.state_space import LinearClass, LinearLoop
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["closed_formula", "formula_of_parts", "number_in_latex"]
-
 _SYMBOLS: Final = {
     "kappa": r"\kappa", "kappa_A": r"\kappa_A", "z_A": "z_A", "s_A": "s_A", "s_R": "s_R",
     "s_S": "s_S", "R": "R", "T": "T", "tau": r"\tau", "alpha": r"\alpha", "beta": r"\beta",

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import FloatArray, Number, Quantity, Real, Values
 
-__all__ = ["low_load", "rtt_limit"]
-
 #: Probabilities at which a factor that vanishes with p is compared with sqrt(p).
 _SMALL_P: Final = (2.0**-80, 2.0**-120)
 

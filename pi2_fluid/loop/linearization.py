@@ -34,17 +34,6 @@ from pi2_fluid.records.record import named_arrays
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Number, Real
 
-__all__ = [
-    "LinearSender",
-    "feed_through",
-    "linearize",
-    "linearize_sender",
-    "loop_shape",
-    "per_class",
-    "rate_slopes",
-    "require_windows",
-]
-
 T = TypeVar("T")
 
 RTT_TERMS: Final = ("frozen", "exact")

@@ -27,8 +27,6 @@ from pi2_fluid.network.equilibrium import OperatingPoint
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Number, Real
 
-__all__ = ["Coupling", "couple", "link_slopes"]
-
 _APART: Final = 1e-9
 
 

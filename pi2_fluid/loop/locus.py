@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["AxisCrossing", "RootLocus", "find_locus", "read_factors", "usual_factors"]
-
 _POINTS: Final = 160
 _ENDS: Final = (1e-2, 10.0)  # of the factors, about 1 and the gain margin
 _SPARE: Final = 4  # roots more than asked for, where one meets another that was not

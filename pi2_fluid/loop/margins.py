@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray, Real, Values
 
-__all__ = [
-    "Margins",
-    "SearchedMargins",
-    "closed_form_margins",
-    "known",
-    "margins_from_crossings",
-    "sampled_form_margins",
-]
-
 T = TypeVar("T")
 
 #: Where the gain is more than this too large (dB), cycles have not the linear loop's period.

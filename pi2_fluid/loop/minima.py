@@ -12,8 +12,6 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["smallest_between"]
-
 _GOLDEN: Final = 0.5 * (3.0 - math.sqrt(5.0))
 _SHARPEST: Final = math.sqrt(2.2e-16)  # of |x|: a minimum is flat below
 _MOST_STEPS: Final = 500

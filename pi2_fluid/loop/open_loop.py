@@ -12,8 +12,6 @@ from pi2_fluid.loop.state_space import AnyLoop, LinearController, LinearLoop
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray
 
-__all__ = ["controller_settles", "settles_alone"]
-
 
 @singledispatch
 def settles_alone(loop: AnyLoop) -> BoolArray:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["pade_transfer_function"]
-
 
 def pade_transfer_function(loop: LinearLoop, update: str, order: int) -> Any:
     """Return a `control.TransferFunction` close to the loop at low and medium frequency.

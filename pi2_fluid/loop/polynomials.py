@@ -12,8 +12,6 @@ from numpy.polynomial import Polynomial
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["in_steps", "polynomial_roots", "resolvent", "tustin_image"]
-
 _FAR: Final = 1e-30  # of its largest coefficient: instead of a leading one that is 0
 
 

@@ -24,14 +24,6 @@ if TYPE_CHECKING:
     from pi2_fluid.network.network import Network
     from pi2_fluid.values import FloatArray, Quantity, Values
 
-__all__ = [
-    "PriceCriteria",
-    "alpha_max",
-    "alpha_max_published",
-    "eta_max",
-    "price_criteria",
-]
-
 _HALVINGS: Final = 60
 
 

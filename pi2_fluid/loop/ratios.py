@@ -15,8 +15,6 @@ from pi2_fluid.loop.state_space import LinearClass
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["MOST_STATES", "Ratios", "described", "norms_of", "ratios_of"]
-
 MOST_STATES: Final = 4
 
 #: Coefficients by the powers of s and of e; those that are missing are 0.

@@ -24,8 +24,6 @@ from pi2_fluid.loop.state_space import LinearLoop
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["allpass", "realize"]
-
 _HIGHEST_ORDER: Final = 40
 _MOST_UPDATES: Final = 1000  # in a round trip: a matrix whose eigenvalues take seconds
 _INDEPENDENT: Final = 1e-12  # of the largest singular value: below lies rounding

@@ -12,24 +12,6 @@ from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearController, L
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray, IntArray
 
-__all__ = [
-    "Asymptote",
-    "asymptote_of",
-    "characteristic",
-    "characteristic_degree",
-    "class_determinant",
-    "class_response",
-    "class_responses",
-    "controller_order",
-    "controller_polynomials",
-    "held_polynomials",
-    "integrators",
-    "leading_coefficient",
-    "loop_response",
-    "open_characteristic",
-    "plant_response",
-]
-
 _LOW: Final = 1e-30  # times 1/R: below every corner
 _STEP: Final = 100.0
 

@@ -15,8 +15,6 @@ import numpy as np
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, FloatArray
 
-__all__ = ["LostRootError", "Plane", "follow", "is_followed", "roots_near"]
-
 _SHORTEST: Final = 1e-9  # of ln K
 _NEAR: Final = 0.3  # of the distance to the nearest other root, that a prediction may miss by
 _MEETING: Final = 0.5  # of the square of a distance, by which it changes where two roots meet

@@ -28,21 +28,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray, Curve, FloatArray
 
-__all__ = [
-    "ClosedSystem",
-    "count_right",
-    "count_turns",
-    "count_unstable",
-    "differentiation",
-    "distinct",
-    "interpolation",
-    "polish",
-    "resolved_roots",
-    "rightmost_roots",
-    "turns_along",
-    "with_pasts",
-]
-
 _NODES: Final = (24, 48, 96, 192)  # Chebyshev nodes per delay interval, tried in turn
 _UNDECIDED: Final = -1
 _MOST_STATES: Final = 40  # times 192 nodes: a matrix whose eigenvalues take minutes

@@ -32,16 +32,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import Complex, ComplexArray, FloatArray, IntArray, Real
 
-__all__ = [
-    "alias_counts",
-    "alias_sum",
-    "alias_sums",
-    "alias_sums_of",
-    "held_response",
-    "held_sums",
-    "sampled_response",
-]
-
 # Pairs of aliases summed directly: at least _ALIASES, and enough for the highest one to lie
 # _REACH times above the fastest pole of the loop, where the expansion holds.
 _ALIASES: Final = 32

@@ -17,8 +17,6 @@ from pi2_fluid.loop.state_space import AnyLoop, LinearLoop
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["Search", "search_of", "searched_margins"]
-
 _Index: TypeAlias = "tuple[int, ...]"
 
 

@@ -41,8 +41,6 @@ from pi2_fluid.loop.state_space import LinearController, LinearLoop, told_once
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, FloatArray, IntArray
 
-__all__ = ["Spread", "find_spread", "may_grow_alone"]
-
 #: From places x, of chosen loops of a row, to what is integrated, rows of each class and of the
 #: variable, and to a curve whose turns are the modes that grow; x is the axis before the loops.
 _Terms: TypeAlias = "Callable[[FloatArray, IntArray], tuple[FloatArray, ComplexArray]]"

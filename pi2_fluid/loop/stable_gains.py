@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from pi2_fluid.loop.crossovers import PhaseCrossing
 
-__all__ = ["StableGains", "stable_gains"]
-
 
 class StableGains(NamedTuple):
     """The factors, either way, at which a verdict changes.

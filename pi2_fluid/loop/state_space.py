@@ -14,18 +14,6 @@ from pi2_fluid.loop.polynomials import in_steps, polynomial_roots, tustin_image
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = [
-    "AnyLoop",
-    "Keeping",
-    "LinearClass",
-    "LinearController",
-    "LinearLoop",
-    "element_of",
-    "once",
-    "slowest_rate",
-    "told_once",
-]
-
 L = TypeVar("L", bound="Keeping")
 A = TypeVar("A", bound="AnyLoop")
 T = TypeVar("T")

@@ -12,8 +12,6 @@ import numpy as np
 from pi2_fluid.errors import UnsupportedError, suggest, warn_of
 from pi2_fluid.records.calls import Named
 
-__all__ = ["ControlHints", "UnknownNameError"]
-
 #: What to call in the place of a function of python-control, by how that begins.
 _INSTEAD: Final = {
     "margin": "loop.margins()",

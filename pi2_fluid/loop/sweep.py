@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import Real
 
-__all__ = ["sweep_dataset"]
-
 _UNITS: Final = {
     "rtt": ("s", "round-trip time, queue included"),
     "base_rtt": ("s", "round-trip time of the path"),

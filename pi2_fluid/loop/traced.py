@@ -39,8 +39,6 @@ from pi2_fluid.units import validate_quantity
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Quantity
 
-__all__ = ["traced_margins"]
-
 _DIMENSIONS: Final = {
     "rtt": "time",
     "p": "fraction",

@@ -24,8 +24,6 @@ from pi2_fluid.network.rest import has_ticks
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
 
-__all__ = ["traced_response"]
-
 _Response: TypeAlias = "Callable[[Traced], Traced]"
 
 #: Pairs of aliases of a sampled loop. What is left out falls as the square of their number: a part

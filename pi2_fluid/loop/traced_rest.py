@@ -21,17 +21,6 @@ from pi2_fluid.network.flows import Flows
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
 
-__all__ = [
-    "AtRest",
-    "Case",
-    "ClassAtRest",
-    "Kind",
-    "equations",
-    "refined",
-    "require_one_kind",
-    "solves_rest",
-]
-
 #: A number or an array of JAX, or of NumPy where nothing is traced.
 Traced: TypeAlias = Any
 

@@ -11,8 +11,6 @@ from pi2_fluid.errors import SolverError
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, Curve, FloatArray
 
-__all__ = ["base_grid", "track"]
-
 _STEP: Final = 0.4  # largest change of phase (rad) or of ln|f| between neighbours
 _PER_DECADE: Final = 24
 _ROUNDS: Final = 60  # halvings: enough to close in on a zero down to the narrowest cell

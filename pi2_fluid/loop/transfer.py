@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray, FloatArray, Quantity, Real
 
-__all__ = ["Loop"]
-
 
 class Loop(NoisyLoop):
     """The feedback loop of flows through a queue, linearised at its operating point.

@@ -20,8 +20,6 @@ from pi2_fluid.loop.zeros import zero_between
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["find_bandwidth", "sampled_step", "step_response"]
-
 _DECADES: Final = 9.0  # the wrap-around of the periodic inversion is damped to 1e-9
 _REACH: Final = 400.0  # highest frequency, in 1/R: what is cut off is of the order of 1e-8
 _MOST_TERMS: Final = 400_000

@@ -13,8 +13,6 @@ from pi2_fluid.loop.state_space import AnyLoop
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray
 
-__all__ = ["NEARLY_ALL", "UPDATES", "highest_frequency", "longest_delay", "respond"]
-
 UPDATES: Final = ("continuous", "delayed", "sampled")
 #: Of the frequencies of a sampled loop up to pi/T, where it is real: as far as its phase tells from
 #: which side it comes. |L| is even about pi/T, so that up to there it changes by 1e-12.

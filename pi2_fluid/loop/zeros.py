@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["zero_between", "zeros_between"]
-
 _MOST_STEPS: Final = 2000  # bisections alone need fewer
 
 

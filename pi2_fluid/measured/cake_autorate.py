@@ -17,8 +17,6 @@ from pi2_fluid.measured.dataset import Measurement, rises
 from pi2_fluid.measured.fields import number
 from pi2_fluid.measured.source import Source
 
-__all__ = ["measurement", "recognises"]
-
 _KBIT: Final = 1e3
 _US: Final = 1e-6
 #: Kinds of lines that have rates, those first which are written when rates are taken.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray
 
-__all__ = ["changes_of", "rates_in"]
-
 _RATE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg])(?:bit|bps)", re.IGNORECASE)
 _STEP: Final = 0.2  # s
 _LASTS: Final = 5  # steps that a rate has to last

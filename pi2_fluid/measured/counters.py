@@ -20,8 +20,6 @@ from pi2_fluid.tc.statistics import MOMENTARY
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Bands"]
-
 _NAN: Final = math.nan
 _DAY: Final = 86_400.0
 _WRAP: Final = 2.0**32

@@ -20,8 +20,6 @@ from pi2_fluid.measured.fields import number
 from pi2_fluid.measured.source import Source
 from pi2_fluid.units import parse_quantity
 
-__all__ = ["measurement", "recognises"]
-
 _CELL: Final = re.compile(
     r"^(?P<name>[a-z_0-9]+)[\s:]*(?P<label>.*?)\s*(?:[(\[](?P<unit>[^)\]]*)[)\]])?$"
 )

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray, IntArray
 
-__all__ = ["VARIABLES", "Clock", "Measurement", "Quantity", "rises", "samples_of"]
-
 #: What times of a file are: since 1970, since the computer's start, or since the file's own begin.
 Clock: TypeAlias = Literal["unix", "monotonic", "relative"]
 

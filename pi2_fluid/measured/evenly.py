@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Sent", "flow_labels", "sent_by"]
-
 
 class Sent(NamedTuple):
     """What one flow has sent up to some instants."""

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["entries", "number", "part", "text_of"]
-
 
 def part(value: object, *names: str) -> dict[str, Any]:
     """Return the object that lies under some names, one in the other; empty where there is none.

@@ -28,8 +28,6 @@ from pi2_fluid.measured.flent_about import (
 from pi2_fluid.measured.probing import Probes
 from pi2_fluid.measured.source import Source
 
-__all__ = ["measurement", "recognises"]
-
 _MS: Final = 1e-3
 _MBIT: Final = 1e6
 #: Fields of a sample of TCP: the variable, and what one of it is.

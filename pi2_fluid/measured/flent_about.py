@@ -14,18 +14,6 @@ from pi2_fluid.measured.dataset import Measurement, Quantity
 from pi2_fluid.measured.fields import number, part, text_of
 from pi2_fluid.units import parse_quantity
 
-__all__ = [
-    "CAPACITY",
-    "COUNTERS",
-    "GROWING",
-    "OURS",
-    "about_of",
-    "kept_of",
-    "moment",
-    "sender_of",
-    "units_of",
-]
-
 #: Where `pi2_fluid.measured.write_flent` keeps what Flent has no place for.
 OURS: Final = "PI2_FLUID"
 #: What Flent calls a counter that tc calls otherwise.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["write_flent"]
-
 _VERSION: Final = 4
 #: Seconds between what Flent draws, and how many of them at most.
 _STEP: Final = 0.2

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.laws.sender import Sender
 
-__all__ = ["flows_of", "least_round_trip", "lost_directions"]
-
 _SLACK: Final = 3.0  # samples before the end, from which on a flow is taken to go on
 #: Kinds of senders by what Linux calls them; others have no equations here.
 _KINDS: Final = {

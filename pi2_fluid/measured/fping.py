@@ -14,8 +14,6 @@ from pi2_fluid.measured.fields import number
 from pi2_fluid.measured.probing import Probes, add_probes
 from pi2_fluid.measured.source import Source
 
-__all__ = ["measurement", "recognises"]
-
 _LINE: Final = re.compile(
     r"^(?:\[(?P<unix>\d{1,12}(?:\.\d+)?)\]\s+)?(?P<target>[^\s\[]\S*)\s*:\s*"
     r"\[(?P<seq>\d{1,9})\],\s*"

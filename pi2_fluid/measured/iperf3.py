@@ -17,8 +17,6 @@ from pi2_fluid.measured.dataset import Measurement
 from pi2_fluid.measured.fields import entries, number, part, text_of
 from pi2_fluid.measured.source import Source
 
-__all__ = ["measurement", "recognises"]
-
 _US: Final = 1e-6
 
 

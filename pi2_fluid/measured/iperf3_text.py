@@ -15,8 +15,6 @@ from pi2_fluid.errors import QuantityError
 from pi2_fluid.measured.dataset import Measurement
 from pi2_fluid.measured.source import Source
 
-__all__ = ["measurement", "recognises"]
-
 _ROW: Final = re.compile(
     r"^(?P<unix>\d{9,11}(?:\.\d+)? )?.*?\[ *(?P<id>\d+)\](?:\[(?P<role>[TR]X-[CS])\])?\s+"
     r"(?P<from>\d+\.\d+)-(?P<to>\d+\.\d+)\s+sec\s+[\d.]+ [KMGT]?Bytes\s+"

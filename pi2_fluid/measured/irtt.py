@@ -15,8 +15,6 @@ from pi2_fluid.measured.dataset import Clock, Measurement, rises
 from pi2_fluid.measured.fields import entries, number, part, text_of
 from pi2_fluid.measured.source import Source
 
-__all__ = ["measurement", "recognises"]
-
 _NS: Final = 1e-9
 #: Which delay of irtt is which variable.
 _DELAYS: Final = {"rtt": "delay", "send": "delay_up", "receive": "delay_down"}

@@ -14,8 +14,6 @@ from pi2_fluid.measured.scenario import require_measured
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["join"]
-
 
 def join(*parts: xr.Dataset | str | Path) -> xr.Dataset:
     """Put together what several tools recorded at the same time, as ping beside iperf3 and tc.

@@ -11,8 +11,6 @@ from pi2_fluid.measured.dataset import Measurement
 from pi2_fluid.measured.source import Source
 from pi2_fluid.network.capacity_trace import of_opportunities
 
-__all__ = ["measurement", "recognises"]
-
 #: Opportunities are counted over steps of this length (s).
 _STEP: Final = 0.1
 #: Longer numbers are no milliseconds of a trace: it would last more than a day.

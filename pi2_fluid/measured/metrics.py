@@ -14,8 +14,6 @@ from pi2_fluid.measured.source import Source
 from pi2_fluid.tc.observing.metrics import sample_in
 from pi2_fluid.tc.observing.times import leading_time
 
-__all__ = ["measurement", "recognises"]
-
 _END: Final = "# EOF"
 
 

@@ -15,8 +15,6 @@ from pi2_fluid.measured.dataset import Measurement, Quantity
 from pi2_fluid.measured.fields import number
 from pi2_fluid.measured.source import Source
 
-__all__ = ["measurement", "recognises"]
-
 _BACKLOG: Final = Quantity("band", "B", "backlog of a queue")
 #: Words of names: the variable, and what is taken off the name to have the label.
 _WORDS: Final = {

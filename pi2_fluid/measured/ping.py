@@ -14,8 +14,6 @@ from pi2_fluid.measured.fields import number
 from pi2_fluid.measured.probing import Probes, add_probes
 from pi2_fluid.measured.source import Source
 
-__all__ = ["measurement", "recognises"]
-
 _TIME: Final = r"^(?:\[(?P<unix>\d{1,12}(?:\.\d+)?)\]\s+)?"
 _REPLY: Final = re.compile(
     _TIME + r"\d+ bytes from (?P<from>[^\s:,]\S*)(?: \((?P<address>[^)]+)\))?.*?"

@@ -14,8 +14,6 @@ from pi2_fluid.measured.dataset import Measurement
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["Probes", "add_probes"]
-
 #: From here on (s) ping prints whole milliseconds.
 _COARSE = 0.1
 #: Sequence numbers of ICMP have 16 bits.

@@ -15,8 +15,6 @@ from pi2_fluid.measured.dataset import Measurement, Quantity
 from pi2_fluid.measured.fields import entries, number, part
 from pi2_fluid.measured.source import Source
 
-__all__ = ["measurement", "recognises"]
-
 _US: Final = 1e-6
 _DROPS: Final = Quantity("band", "1", "packets dropped since the one before")
 #: Times above this (s) count from 1970.

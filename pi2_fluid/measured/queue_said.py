@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.tc.block import Block
 
-__all__ = ["QueueSaid", "queue_of_kind", "queue_of_text"]
-
 
 class QueueSaid(NamedTuple):
     """A queue with what the text around it says."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.measured.dataset import Measurement
 
-__all__ = ["FORMATS", "measurement_of", "read"]
-
 #: The formats, in the order in which they are tried: those with a mark of their own come first.
 #: Each is a file of this folder, with ``recognises(source)`` and ``measurement(source)``.
 FORMATS: Final = (

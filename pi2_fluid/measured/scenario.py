@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import Quantity
 
-__all__ = ["Described", "require_measured", "scenario_of"]
-
 _FRAME: Final = 66.0  # bytes around a segment: Ethernet, IP, TCP with time stamps
 _FULL: Final = 1514.0  # bytes of a full packet, as Linux counts it on Ethernet
 _USUAL_SEGMENT: Final = 1400.0  # from which a segment fills a packet, whatever IP it is of

@@ -15,8 +15,6 @@ from typing import IO, Any, Final, cast
 
 from pi2_fluid.errors import QuantityError, show_value
 
-__all__ = ["Source"]
-
 #: Characters that a format is recognised by.
 _HEAD: Final = 65_536
 #: Characters of a text that is held as a whole at most; a day of one sample a second has fewer.

@@ -20,8 +20,6 @@ from pi2_fluid.tc.observing.times import leading_time, of_watch
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["measurement", "recognises"]
-
 _STATES: Final = (
     "ESTAB|SYN-SENT|SYN-RECV|FIN-WAIT-1|FIN-WAIT-2|TIME-WAIT|CLOSE-WAIT|LAST-ACK|CLOSING|CLOSED"
 )

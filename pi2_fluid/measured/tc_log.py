@@ -18,8 +18,6 @@ from pi2_fluid.measured.dataset import Measurement
 from pi2_fluid.measured.source import Source
 from pi2_fluid.tc.observing.following import Follower, follow
 
-__all__ = ["measurement", "recognises"]
-
 _TEXT: Final = re.compile(r"\b(?:qdisc|class) [\w-]+ [0-9a-f]*:[0-9a-f]*\s")
 _SENT: Final = re.compile(r"\bSent \d+ bytes \d+ pkt")
 _JSON: Final = re.compile(r"\"(?:kind|class)\"\s*:\s*\"[\w-]+\"\s*,\s*\"handle\"\s*:")

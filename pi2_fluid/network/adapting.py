@@ -22,8 +22,6 @@ from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.transfers import Transfers
 from pi2_fluid.units import LONG_PATH, SLOW_LINK, validate_quantity
 
-__all__ = ["at_rate", "over_paths", "with_l4s", "with_long_flows"]
-
 # Products of decimals are rounded.
 _EXACT: Final = 1e-9
 

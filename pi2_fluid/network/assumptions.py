@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pi2_fluid.errors import quietly, warn_of
+from pi2_fluid.errors import warn_of
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.rest import has_ticks
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
-
-__all__ = ["check_assumptions", "quietly", "warn_of"]
 
 
 def check_assumptions(

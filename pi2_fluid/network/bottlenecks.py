@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["NetworkPoint", "network_equilibrium", "only_bottleneck"]
-
 # So little that it changes no digit where something else signals, too, and a window of 1e15.
 _NO_SIGNAL: Final = 1e-30
 # Of log(y/C), where Newton has converged; and how far above C rounding may leave an idle link.

@@ -19,8 +19,6 @@ from pi2_fluid.units import parse_quantity, validate_number
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Quantity
 
-__all__ = ["FORMATS", "CapacityTrace", "of_opportunities"]
-
 #: What a file of a capacity over time may be.
 FORMATS: Final = ("csv", "mahimahi")
 #: Bits of an opportunity of mahimahi: a packet of 1500 bytes (manual of mm-link).

@@ -20,20 +20,6 @@ if TYPE_CHECKING:
     from pi2_fluid.network.network import Network
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = [
-    "describe_scenario",
-    "describe_traffic",
-    "find_network",
-    "find_scenario",
-    "is_file",
-    "named_scenario",
-    "named_text",
-    "scenario_names",
-    "schema_text",
-    "traffic_names",
-    "traffic_text",
-]
-
 
 @cache
 def scenario_names() -> tuple[str, ...]:

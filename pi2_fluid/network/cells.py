@@ -15,8 +15,6 @@ from pi2_fluid.network.family_text import in_cell
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.records.record import Record
 
-__all__ = ["Cell"]
-
 
 @dataclass(frozen=True, eq=False)
 class Cell(Record):

@@ -11,8 +11,6 @@ from pi2_fluid.records.counts import Counts
 from pi2_fluid.records.record import OptionalParameter, Parameter, Record, described, quantity
 from pi2_fluid.units import SLOW_LINK
 
-__all__ = ["Change"]
-
 
 @dataclass(frozen=True, eq=False)
 class Change(Record):

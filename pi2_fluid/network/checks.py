@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.network.changes import Change
 
-__all__ = ["check_changes", "check_labels", "check_only_node", "check_times"]
-
 _INITIAL_WINDOW: Final = Flows.__dataclass_fields__["initial_window"].default
 
 

@@ -42,16 +42,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import Number, Quantity
 
-__all__ = [
-    "OperatingPoint",
-    "as_flows",
-    "equilibrium",
-    "equilibrium_of",
-    "refuse_beside",
-    "require_room",
-    "taken_apart",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class OperatingPoint:

@@ -17,8 +17,6 @@ from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, class_steps
 
-__all__ = ["AFTER", "LONG", "TOGETHER", "WARM_UP", "Course", "Event", "Moment", "Span"]
-
 #: How long a run is left alone at its beginning (s).
 WARM_UP: Final = 8.0
 #: How long is looked at after an event (s). What is switched more often than that is a train.

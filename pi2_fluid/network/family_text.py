@@ -23,8 +23,6 @@ from pi2_fluid.network.scenario import Scenario, read_scenario
 from pi2_fluid.network.text import check_keys, check_values, parse_toml, tables_of
 from pi2_fluid.network.writing import joined, scenario_blocks, text_value
 
-__all__ = ["format_family", "in_cell", "is_family", "read_family"]
-
 _HEAD: Final = ("name", "title", "note")
 _ABOUT: Final = ("why", "source")
 # Where a scenario's errors say that something is to be.

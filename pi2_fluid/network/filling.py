@@ -17,8 +17,6 @@ from pi2_fluid.network.rest import Rest, rest_at
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Number, Real
 
-__all__ = ["fill"]
-
 T = TypeVar("T")
 
 # The smallest controller value searched; at p' = 1e-15 a Reno window is 1e15 segments.

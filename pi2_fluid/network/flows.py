@@ -24,8 +24,6 @@ from pi2_fluid.records.record import (
 )
 from pi2_fluid.units import LONG_PATH, format_quantity, is_traced
 
-__all__ = ["Flows", "class_names", "refuse_finite", "require_equal_packets", "require_responsive"]
-
 
 @dataclass(frozen=True, eq=False)
 class Flows(Record):

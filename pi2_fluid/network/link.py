@@ -19,8 +19,6 @@ from pi2_fluid.units import (
     validate_quantity,
 )
 
-__all__ = ["Link", "with_buffer"]
-
 _BUFFER = quantity(None, "packets", optional=True)
 _USUAL: Final = 0.25  # s, at the largest capacity: the rule of thumb for routers
 _MOST_LOSS: Final = 0.99  # beyond, next to nothing arrives

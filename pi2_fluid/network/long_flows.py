@@ -17,8 +17,6 @@ from pi2_fluid.units import SLOW_LINK, rate_in_words
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["PACKET_BITS", "LongFlows", "read_counts"]
-
 #: Of a full packet, as loops count packets.
 PACKET_BITS: Final = 8.0 * 1500.0
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["OF_TC", "is_of_tc"]
-
 #: What to do with it, behind its name.
 OF_TC: Final = (
     "is what tc shows of queues, and no scenario: pi2-fluid check, or pf.check(text), judges it."

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.network.changes import Change
 
-__all__ = ["BOTTLENECK", "Network", "Node", "refuse_several", "show_nodes"]
-
 #: What the node of a scenario is called.
 BOTTLENECK = "bottleneck"
 #: How the signals of several links do; see `Network`.

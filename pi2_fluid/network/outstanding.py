@@ -6,8 +6,6 @@ from typing import Final
 
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["most_outstanding", "socket_bytes"]
-
 _MOST_SOCKET: Final = 2**30 - 1  # bytes
 
 

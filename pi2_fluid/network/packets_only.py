@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from pi2_fluid.network.network import Network
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["refuse_aggregates", "refuse_detours", "refuse_losses", "refuse_rings"]
-
 
 def refuse_losses(network: Network, who: str) -> None:
     """Raise UnsupportedError if a link loses packets at random, which `who` does not know."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.sender import Sender
     from pi2_fluid.values import FloatArray
 
-__all__ = ["LEAST", "share_by_prices"]
-
 #: Between which a signal is looked for: so little that it changes no digit, and all but certain,
 # where digits of 1 - p begin to be missing.
 LEAST: Final = 1e-300

@@ -18,8 +18,6 @@ from pi2_fluid.ops import minimum
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
 
-__all__ = ["answer", "linear_form", "met", "plain", "respond", "window_of"]
-
 
 def respond(flows: tuple[Flows, ...], aqm: Aqm, rest: Rest) -> tuple[tuple[Any, ...], ...]:
     """Return (p, rtt, state, rate) of every class while one queue rests."""

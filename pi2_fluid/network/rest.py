@@ -16,8 +16,6 @@ from pi2_fluid.network.flows import Flows
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
 
-__all__ = ["Rest", "has_ticks", "l4s_is_alone", "own_delay", "require_round_trip", "rest_at"]
-
 
 class Rest(NamedTuple):
     """A queue at rest."""

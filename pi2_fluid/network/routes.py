@@ -13,8 +13,6 @@ from pi2_fluid.network.flows import Flows
 from pi2_fluid.ops import Number
 from pi2_fluid.values import FloatArray
 
-__all__ = ["check_routes", "on_their_ways", "places_back_of", "places_of", "routing_of"]
-
 
 def check_routes(owner: str, nodes: Sequence[str], classes: Sequence[Flows]) -> None:
     """Refuse routes over nodes that are not there, and none where there are several nodes.

@@ -33,8 +33,6 @@ from pi2_fluid.units import is_traced
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
 
-__all__ = ["Scenario", "read_scenario", "require_scenario"]
-
 
 class _NetworkOfOne:
     """The network of a scenario that keeps link, queue and flows; not of one that keeps it.

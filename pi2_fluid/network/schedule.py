@@ -19,18 +19,6 @@ from pi2_fluid.network.scenario import Scenario
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, IntArray, Number
 
-__all__ = [
-    "MOST_BINS",
-    "NS",
-    "class_steps",
-    "flow_counts",
-    "flow_lives",
-    "mean_capacity",
-    "to_ns",
-    "usual_bin",
-]
-
-
 #: ns in a second.
 NS: Final = 1e9
 #: Rows of a run at most where nobody asks for a number of them.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["SIZES", "Empirical", "Exponential", "Fixed", "Pareto", "Sizes"]
-
 #: The largest transfer (segments).
 _MOST: Final = float(_core.packet_limits()["MOST_TRANSFER"])
 _MOST_SIZES: Final = _core.packet_limits()["MOST_SIZES"]

@@ -45,24 +45,6 @@ from pi2_fluid.records.record import Record
 from pi2_fluid.saving import save_text
 from pi2_fluid.units import validate_quantity
 
-__all__ = [
-    "BARE_KEY",
-    "Written",
-    "check_keys",
-    "check_values",
-    "has_more_keys",
-    "in_file",
-    "is_scenario",
-    "keys_of",
-    "located",
-    "parse_nodes",
-    "parse_toml",
-    "read_laws",
-    "read_tables",
-    "read_text",
-    "tables_of",
-]
-
 #: What TOML takes for a key without quotes.
 BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _TYPED: Final = (QuantityError, DomainError, ScenarioError, UnsupportedError)

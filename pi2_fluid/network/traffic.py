@@ -27,8 +27,6 @@ from pi2_fluid.network.text import Written, in_file, read_text
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
 
-__all__ = ["ALL", "Traffic"]
-
 #: What results call the mean over all cells.
 ALL: Final = "all"
 _HEAD: Final = ("name", "title", "note")

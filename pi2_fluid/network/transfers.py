@@ -9,8 +9,6 @@ from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.sizes import Sizes
 from pi2_fluid.records.record import OptionalParameter, described, quantity
 
-__all__ = ["Transfers"]
-
 
 @dataclass(frozen=True, eq=False)
 class Transfers(Flows):

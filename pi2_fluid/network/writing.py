@@ -25,8 +25,6 @@ from pi2_fluid.network.text import BARE_KEY, keys_of
 from pi2_fluid.records.record import Record, default_of, keys_beside, map_leaves
 from pi2_fluid.units import format_quantity
 
-__all__ = ["format_nodes", "format_tables", "joined", "scenario_blocks", "text_value"]
-
 # Written as plain numbers: nobody gives alpha as "0.3125Hz".
 _UNITLESS: Final = frozenset({"number", "frequency"})
 # Integers beyond this are no longer exact in every TOML reader, and no counts.

@@ -6,8 +6,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["Claim", "Verdict", "count_verdicts", "decide", "matches"]
-
 Verdict = Literal["reproduced", "not_reproduced", "depends"]
 #: Verdicts as they are read, in this order.
 _WORDS: Final[Mapping[Verdict, str]] = {

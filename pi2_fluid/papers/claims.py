@@ -18,8 +18,6 @@ from pi2_fluid.papers.record import recorded_verdicts
 from pi2_fluid.papers.registry import FIGURES, page_title
 from pi2_fluid.papers.verdicts import Judged, found_text, stated_text, tolerance_text
 
-__all__ = ["PAPERS", "Claim", "Verdict", "claims", "computed_claims", "each_claim", "figure_claims"]
-
 #: The papers' short names, and the modules with their claims.
 PAPERS: Final = {
     "pi2": (

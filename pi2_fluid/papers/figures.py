@@ -14,8 +14,6 @@ from pi2_fluid.papers.gallery import figure as make
 from pi2_fluid.papers.record import make_figure, recorded
 from pi2_fluid.papers.registry import file_name, find_figures
 
-__all__ = ["Figure", "each_figure", "figures"]
-
 
 class Figure(NamedTuple):
     """One drawn figure."""

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
 
-__all__ = ["PaperFigure", "figure"]
-
 _SUFFIXES = (".png", ".svg", ".pdf")
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
     from numpy.typing import ArrayLike
 
-__all__ = ["QUICK", "Caption", "Case", "Kind", "Measured", "Page", "Recipe", "Rows", "shipped"]
-
 #: What a figure is computed from.
 Kind = Literal[
     "loop", "fluid", "packets", "fluid and packets", "sample", "diagram", "card", "numbers"

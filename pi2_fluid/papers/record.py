@@ -23,18 +23,6 @@ from pi2_fluid.papers.stated import stated
 from pi2_fluid.papers.verdicts import Judged
 from pi2_fluid.saving import save_text
 
-__all__ = [
-    "Record",
-    "counted",
-    "digest_of",
-    "forget",
-    "key_of",
-    "make_figure",
-    "read_record",
-    "recorded",
-    "recorded_verdicts",
-]
-
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _RECORDED: Final = Path(__file__).with_name("recorded.json")
 #: Rooms that no figure is computed by.

@@ -11,16 +11,6 @@ from pi2_fluid.errors import QuantityError, show_value, suggest
 if TYPE_CHECKING:
     from pi2_fluid.papers.recipe import Recipe
 
-__all__ = [
-    "FIGURES",
-    "TITLES",
-    "file_name",
-    "find_figure",
-    "find_figures",
-    "page_title",
-    "recipe_of",
-]
-
 #: Paper and number -> module that makes the figure, below this folder.
 FIGURES: Final = {
     "pi2:4": "pi2.fig04",

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["fluid_run", "packet_runs", "spread"]
-
 _TOLERANCE: Final = 1e-6
 
 

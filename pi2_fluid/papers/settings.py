@@ -15,17 +15,6 @@ from pi2_fluid.papers.words import quantity_text
 from pi2_fluid.records.paths import replace_path
 from pi2_fluid.units import DIMENSIONS, parse_quantity
 
-__all__ = [
-    "CHANGED",
-    "SHORT_NAMES",
-    "changed_stem",
-    "changed_text",
-    "refuse_idle",
-    "refuse_short",
-    "settings_of",
-    "with_settings",
-]
-
 #: What can be set of every scenario by a short name, and where it is. Of flows it is set in every
 #: class that reacts to signals; of the queue, where it has that parameter.
 SHORT_NAMES: Final[Mapping[str, tuple[str, str]]] = {

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import pi2_fluid as pf
 
-__all__ = ["Stage", "first_start", "stages_of"]
-
 
 class Stage(NamedTuple):
     """A stretch of a scenario in which nothing is scheduled."""

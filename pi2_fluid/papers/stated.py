@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-__all__ = ["Stated", "Wording", "stated"]
-
 #: How a paper says something, on which depends how far ours may be from it: see `verdicts`.
 Wording = Literal[
     "number", "about", "share", "less", "more", "alike", "exact", "below", "above", "holds", "note"

@@ -12,8 +12,6 @@ from pi2_fluid.papers.recipe import Rows
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["to_dataset"]
-
 # What a column's name ends in, the longest first -> its unit.
 _UNITS: Final = {
     "_rad_s": "rad/s",

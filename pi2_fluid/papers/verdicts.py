@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = [
-    "Judged",
-    "found_text",
-    "holds",
-    "judge",
-    "stated_text",
-    "tolerance_text",
-]
-
 _NUMBER, _ABOUT, _POINTS = 0.15, 0.30, 0.10
 _ALIKE: Final = (0.8, 1.25)
 # What a ratio must lie between, and what says by 1 or 0 whether something holds.

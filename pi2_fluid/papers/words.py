@@ -12,21 +12,6 @@ import pi2_fluid as pf
 from pi2_fluid.papers.stages import stages_of
 from pi2_fluid.units import RATES
 
-__all__ = [
-    "buffer_text",
-    "flows_text",
-    "link_text",
-    "listed",
-    "quantity_text",
-    "rate_text",
-    "rtt_text",
-    "seeds_text",
-    "sent_text",
-    "share_text",
-    "stages_text",
-    "target_text",
-]
-
 #: The units a number is shown in, the largest first: the first in which it is 1 or more.
 _UNITS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     "time": (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)),

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["draw_rate_ratio"]
-
 # Its lightness rises all the way, so that a picture in grey can be read, and it is safe for
 # colour-blind readers.
 _COLORS: Final = "cividis"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["draw_outcomes", "draw_trade_off"]
-
 # Shapes as well as colours, so that a picture in grey can be read.
 _MARKERS: Final = "osD^vP"
 

@@ -17,8 +17,6 @@ from pi2_fluid.plot.page import COLORS, page_style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LoopCurves", "LoopPicture"]
-
 #: Size (inches) and pixels per inch: 1080 by 420 pixels.
 _SIZE: Final = (10.8, 4.2)
 _DPI: Final = 100

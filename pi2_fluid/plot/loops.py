@@ -13,17 +13,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = [
-    "draw_bode",
-    "draw_eigenloci",
-    "draw_nyquist",
-    "draw_root_locus",
-    "mark_outside",
-    "mark_unstable",
-    "new_axes",
-    "show_percent",
-]
-
 
 def new_axes(rows: int = 1, **figure: Any) -> Any:
     """Return `rows` axes that share their frequency axis, in a new figure."""

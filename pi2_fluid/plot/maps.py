@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["draw_contours", "draw_margin_map", "draw_margin_maps"]
-
 #: Gain margins (dB) at which the colour changes and a line is drawn.
 _LEVELS: Final = (0.0, 3.0, 6.0, 10.0)
 # From the unstable region to the widest margin, each lighter than the one before (relative

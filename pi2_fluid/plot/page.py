@@ -24,19 +24,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "COLORS",
-    "STYLE",
-    "label_curve",
-    "page_style",
-    "sample_decades",
-    "save_figure",
-    "save_picture",
-    "write_caption",
-    "write_corner",
-    "write_numbers",
-]
-
 #: The colours of `page.mplstyle`, in its order.
 COLORS: Final = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["draw_fluid", "draw_runs", "scale_root"]
-
 #: How a fluid is drawn beside packets: thin and dashed, on top of them.
 _FLUID: Final[dict[str, Any]] = {"linestyle": (0, (4, 1.5)), "linewidth": 1.2, "zorder": 4}
 _BAND: Final = 0.28  # opacity

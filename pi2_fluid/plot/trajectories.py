@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["draw_trajectory"]
-
 _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)), "-.")
 
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from pi2_fluid.errors import UnsupportedError, suggest
 
-__all__ = ["Named"]
-
 
 class Named(ABCMeta):
     """Of classes whose objects are made by names: one that there is not is answered by the nearest.

@@ -12,8 +12,6 @@ from pi2_fluid.ops import Number
 from pi2_fluid.records.pytrees import register_pytree
 from pi2_fluid.units import validate_quantity
 
-__all__ = ["Counts"]
-
 _EXAMPLE: Final = 'give e.g. {"reno": 15}'
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
-__all__ = ["align_labels", "line_up", "relabel"]
-
 
 def align_labels(
     named: Mapping[str, Any], laws: Iterable[Any]

@@ -9,8 +9,6 @@ from typing import Any, SupportsFloat, TypeVar
 from pi2_fluid.errors import ScenarioError, show_value, suggest
 from pi2_fluid.records.record import Record, keys_beside
 
-__all__ = ["dimension_at", "read_path", "replace_path"]
-
 R = TypeVar("R", bound=Record)
 
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["register_pytree"]
-
 _Pytree = tuple[type, Callable[[Any], Any], Callable[[Any, Any], Any]]
 
 _waiting: list[_Pytree] = []

@@ -37,30 +37,6 @@ T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R", bound="Record")
 T = TypeVar("T")
 
-__all__ = [
-    "OptionalParameter",
-    "Parameter",
-    "Record",
-    "again",
-    "align",
-    "as_tuple",
-    "beside",
-    "choice",
-    "declares",
-    "default_of",
-    "described",
-    "keys_beside",
-    "leaves",
-    "map_leaves",
-    "named_arrays",
-    "numbers_of",
-    "quantities",
-    "quantity",
-    "require_scalars",
-    "require_untraced",
-    "solve_again",
-]
-
 
 class _Field(Protocol[T_co]):
     """A numeric field, to whoever reads types: given as any quantity, read as what it has become.

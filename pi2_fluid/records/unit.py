@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["Unit"]
-
 _ROUNDING: Final = 1e-9
 
 

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 import pi2_fluid as pf
 
-__all__ = ["AFTER", "CELLS", "SEPARATE", "Cell", "reno_steps"]
-
 #: Statistics begin here (s).
 AFTER: Final = 20.0
 # Of the whole matrix: the kernel's gains of 2/16 and 20/16 Hz, and PI2's of the paper.

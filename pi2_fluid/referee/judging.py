@@ -17,8 +17,6 @@ from pi2_fluid.referee.tolerances import TOLERANCES, Tolerance
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["POOLED_LIMIT", "Finding", "LiveKernel", "Validation", "judge", "pooled", "z_of_both"]
-
 #: Most that the root mean square of z may be.
 POOLED_LIMIT: Final = 2.0
 # What belongs to the link: all groups have the same.

@@ -30,8 +30,6 @@ from pi2_fluid.saving import save_text
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Live", "in_guests", "measure_live"]
-
 
 class Live(NamedTuple):
     """What the kernel at hand does in a cell."""

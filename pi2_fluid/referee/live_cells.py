@@ -7,8 +7,6 @@ from typing import Final
 import pi2_fluid as pf
 from pi2_fluid.referee.cells import Cell
 
-__all__ = ["LIVE_CELLS"]
-
 _PIE_INTERVAL: Final = "33ms"  # 32 jiffies of 1 ms, and one by which the timer wheel is late
 # Guests have no noise. Rates and times are odd, so that none is a multiple of another (of packets,
 # jiffies, CoDel's interval) and nothing hangs on less than a microsecond.

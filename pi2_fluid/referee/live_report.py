@@ -11,8 +11,6 @@ from pi2_fluid.referee.cells import CELLS
 from pi2_fluid.referee.judging import Finding, LiveKernel, pooled
 from pi2_fluid.referee.wording import error_text, name_of, value_text
 
-__all__ = ["live_markdown", "live_summary"]
-
 #: Beyond this a z is no chance, of a few hundred.
 _FAR: Final = 3.0
 _HEAD: Final = ("cell", "flows", "statistic", "packets", "kernel", "error", "z", "recorded", "z")

@@ -18,8 +18,6 @@ from pi2_fluid.referee.steps import judge_steps
 from pi2_fluid.referee.validating import chosen_cells
 from pi2_fluid.saving import save_text
 
-__all__ = ["validate_live"]
-
 
 def validate_live(
     engine: pf.Linux,

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["LEVELS", "LINK", "measure", "run"]
-
 #: The group of what is said of the link and its queue, not of flows.
 LINK: Final = ""
 LEVELS: Final = (0.25, 0.5, 0.75, 0.95, 0.99)

@@ -13,8 +13,6 @@ from pi2_fluid.referee.judging import Finding
 from pi2_fluid.referee.measuring import LINK, measure
 from pi2_fluid.results.runs import uninterrupted
 
-__all__ = ["CAUSES", "DELAY", "DROPS", "POINTS", "compare_ns3", "ns3_scenario"]
-
 #: Tolerances: of the mean delay and of drops as a part, of the utilisation in points.
 DELAY, DROPS, POINTS = 0.08, 0.12, 0.01
 _RECOVERY: Final = (

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["draw_overview", "draw_steps"]
-
 # The columns of the overview: title, and the statistics in it with their markers.
 _COLUMNS: Final = (
     ("utilisation", {"utilization": "o"}),

@@ -10,8 +10,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-__all__ = ["LIVE_FILE", "Peaks", "linux", "linux_steps", "live", "live_source", "ns3", "peaks"]
-
 _DATA: Final = files("pi2_fluid.referee") / "data"
 LIVE_FILE: Final = "live.csv"
 #: Columns that say how a row came about.

@@ -11,8 +11,6 @@ from pi2_fluid.referee.ns3 import CAUSES, DELAY, DROPS, POINTS
 from pi2_fluid.referee.references import linux
 from pi2_fluid.referee.wording import allowed_text, error_text, name_of, value_text
 
-__all__ = ["markdown"]
-
 #: Beyond this a z is no chance, of a hundred or two.
 _FAR: Final = 3.0
 #: Of a cell, by the kernel.

@@ -20,8 +20,6 @@ from pi2_fluid.referee.wording import name_of, value_text
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Beside", "compare_live", "far_apart", "side_by_side_markdown"]
-
 #: Beyond this a z is no chance, of a hundred or two.
 _FAR: Final = 3.0
 _OF_LINK: Final = ("utilization", "delay_sd")

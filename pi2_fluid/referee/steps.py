@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import xarray
 
 
-__all__ = ["judge_steps"]
-
 _TIGHT, _LOOSE = 0.2, 0.4
 #: PI2's first overshoot differs much from run to run: it depends on when the flows start.
 _TIGHT_START: Final = 0.35

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["TOLERANCES", "Tolerance"]
-
 
 class Tolerance(NamedTuple):
     """Of one statistic: parts of the reference, or, for utilisation, of the capacity."""

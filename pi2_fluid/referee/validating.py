@@ -17,8 +17,6 @@ from pi2_fluid.referee.report import markdown
 from pi2_fluid.referee.steps import judge_steps
 from pi2_fluid.saving import save_text
 
-__all__ = ["chosen_cells", "validate"]
-
 _MOST_SEEDS: Final = 10_000
 
 

@@ -6,8 +6,6 @@ from typing import Final
 
 from pi2_fluid.referee.judging import Finding
 
-__all__ = ["allowed_text", "error_text", "name_of", "value_text"]
-
 _NAMES: Final = {
     "utilization": "utilisation",
     "delay_mean": "mean delay",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["SIZES", "completion_variables", "completions", "size_coords"]
-
 #: Segments from which each range of sizes reaches to the next; the last has no end.
 SIZES: Final = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 

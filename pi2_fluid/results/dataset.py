@@ -20,20 +20,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "BANDS",
-    "QUANTILES",
-    "Column",
-    "Columns",
-    "class_coords",
-    "label_coords",
-    "link_dims",
-    "make_dataset",
-    "most_bands",
-    "quantile_name",
-    "shared_variables",
-]
-
 #: Labels of the two queues of a dual queue.
 BANDS: Final = ("C", "L")
 #: Levels of the delay quantiles that summaries have.

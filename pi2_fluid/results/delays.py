@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["bins_per_histogram", "delay_quantiles", "delay_sd", "mean_of", "used_buckets"]
-
 # Wider ones are interpolated in; these hold whole microseconds, of which 0 is the delay of a packet
 # that met no queue.
 _EXACT: Final = 1.5e-6

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import IntArray
 
-__all__ = ["Layout", "layout_of"]
-
 
 class Layout(NamedTuple):
     """The kernel counts by legs: each class at each link of its route, then of its way back."""

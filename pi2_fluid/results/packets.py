@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["summarize_packets"]
-
 # Of the length of a bin: how far its ends may lie outside the stretch, which rounding may move.
 _ROUNDING = 1e-6
 

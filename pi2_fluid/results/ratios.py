@@ -14,10 +14,8 @@ from xarray.core.indexing import (
     explicit_indexing_adapter,
 )
 
-from pi2_fluid.network.assumptions import warn_of
+from pi2_fluid.errors import warn_of
 from pi2_fluid.values import FloatArray
-
-__all__ = ["with_ratios"]
 
 _DB: Final = "_db"
 _told: list[str] = []  # once in a process

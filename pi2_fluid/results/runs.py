@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["CAUSES", "one_run", "runs_columns", "runs_dataset", "uninterrupted"]
-
 #: A result of runs, as a Dataset or as plain arrays.
 R = TypeVar("R", "xarray.Dataset", Columns)
 

@@ -14,8 +14,6 @@ from pi2_fluid.results.settling import changes_text
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["RUNS", "TRAJECTORY", "Schema", "provenance", "row_length", "scenario_text", "schema_of"]
-
 
 class Schema(NamedTuple):
     """A kind of result. All have the variables of `shared_variables` over ``time``."""

@@ -10,9 +10,6 @@ import numpy as np
 
 from pi2_fluid.errors import QuantityError, show_value
 
-__all__ = ["is_integer", "seed_list", "thread_count"]
-
-
 _MOST_SEED: Final = 2**63 - 1
 _MOST_SEEDS: Final = 1_000_000
 

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "BAND",
-    "LEAST_BAND",
-    "Settling",
-    "changes_of",
-    "changes_text",
-    "extremes",
-    "settling_of",
-]
-
 #: How far from where it rests a delay counts as settled: this part of that, and no less than so
 #: many seconds.
 BAND: Final = 0.5

@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["SETTLED_MEAN", "SETTLED_STAY", "peak_of", "settling_of"]
-
 _HALF: Final = 0.5  # of the target: how far from it counts as settled
 #: Over what a settled delay is a mean, and how long it stays (s).
 SETTLED_MEAN, SETTLED_STAY = 1.0, 3.0

@@ -11,8 +11,6 @@ from pi2_fluid.results.trajectories import summarize_trajectory
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["summarize"]
-
 _OF: Final = {TRAJECTORY: summarize_trajectory, RUNS: summarize_packets}
 
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["summarize_trajectory", "trajectory_dataset"]
-
 #: What a summary has of all classes together, and of each.
 _OF_CLASSES: Final = ("jain", "throughput", "window_mean")
 #: Of a trajectory over dual and other queues: the names of links whose classes share one queue.
@@ -38,7 +36,7 @@ _SINGLE: Final = "one_queue"
 _SAME: Final = 1e-12  # s: an instant is reached this much before it
 
 
-class Samples(Protocol):
+class _Samples(Protocol):
     """What an engine has sampled, in packets and seconds: n samples, m classes, b bands or links.
 
     The last two are of networks of several links. Where one of these has a dual queue, bands come
@@ -68,13 +66,13 @@ class Samples(Protocol):
 
 
 def trajectory_dataset(
-    trace: Samples, scenario: Scenario, attrs: Mapping[str, str | float]
+    trace: _Samples, scenario: Scenario, attrs: Mapping[str, str | float]
 ) -> xr.Dataset:
     """Build the Dataset of one trajectory from an engine's samples.
 
     Parameters
     ----------
-    trace : Samples
+    trace : Trace or the samples of packets
         Of the engine.
     scenario : Scenario
         What was simulated.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import IntArray
 
-__all__ = ["SEED", "TEXT", "Axis", "Grid", "read_axes"]
-
 #: The dimension of what is a word, and no number.
 TEXT = "text"
 #: The dim of runs.

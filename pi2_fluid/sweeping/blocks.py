@@ -18,8 +18,6 @@ from pi2_fluid.sweeping.outcomes import Layout, Rows
 from pi2_fluid.sweeping.questions.question import Piece, Question
 from pi2_fluid.sweeping.warned import Heard, listening
 
-__all__ = ["Block", "Pilot", "Task", "Work", "blocks_of", "chunk_shape", "fly"]
-
 _SECONDS: Final = 1.0
 _SECONDS_EACH: Final = 0.02  # for each worker: twice what a block costs the process that writes it
 _PATIENCE: Final = 0.1  # s of a pilot, from where on its time says something

@@ -14,8 +14,6 @@ from urllib.parse import urlsplit
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.sweeping.running import Client
 
-__all__ = ["connected", "require_same_version"]
-
 _PACKAGE: Final = "pi2-fluid"
 _SCHEMES: Final = ("tcp", "tls", "ws", "wss")
 _SECONDS: Final = 10.0  # for an answer of the scheduler

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from pi2_fluid.sweeping.axes import Grid
 from pi2_fluid.sweeping.outcomes import Layout
 
-__all__ = ["Shaped", "final_names", "layout_columns"]
-
 
 class Shaped(NamedTuple):
     """A variable without its values."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["ERRORS", "Layout", "Outcome", "Rows", "Slot", "attempt", "outcome_of", "scalars"]
-
 #: What says in one sentence why a point has no result. Anything else is a mistake in the code.
 ERRORS: Final = (QuantityError, DomainError, ScenarioError, UnsupportedError, SolverError)
 T = TypeVar("T")

@@ -26,8 +26,6 @@ from pi2_fluid.sweeping.blocks import Block, Work
 from pi2_fluid.sweeping.outcomes import Rows
 from pi2_fluid.sweeping.workers import begin
 
-__all__ = ["Client", "Keep", "run_local", "run_on"]
-
 #: What is done with the rows of a block.
 Keep = Callable[[Block, Rows], None]
 _MOST_DEATHS: Final = 3

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import xarray
     import zarr
 
-__all__ = ["Store", "create_store", "find_store"]
-
 _IDENTITY: Final = "identity"
 _SETS: Final = "instruction_sets"
 _MISSING: Final = "not computed yet."

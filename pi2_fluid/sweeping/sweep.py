@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from pi2_fluid.network.network import Network
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["sweep"]
-
 _Report: TypeAlias = "Callable[[float, float], None]"
 _INTERRUPTED: Final = "interrupted before it was computed."
 

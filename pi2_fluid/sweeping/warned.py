@@ -10,11 +10,9 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Final, NamedTuple, Self, TextIO
 
-from pi2_fluid.network.assumptions import warn_of
+from pi2_fluid.errors import warn_of
 from pi2_fluid.sweeping.axes import Grid
 from pi2_fluid.sweeping.questions.question import Piece
-
-__all__ = ["Heard", "Note", "Told", "listening"]
 
 #: A warning by what it says, whatever the numbers in it are.
 _Kind = tuple[type[Warning], str]

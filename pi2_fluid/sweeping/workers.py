@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 
-__all__ = ["begin"]
-
 
 def begin() -> None:
     """Work in one thread, and leave Ctrl-C to the process that hands out the work."""

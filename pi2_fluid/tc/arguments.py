@@ -18,8 +18,6 @@ from pi2_fluid.tc.kernel import time_text
 from pi2_fluid.tc.numerals import read_real, read_whole
 from pi2_fluid.tc.options import Number
 
-__all__ = ["as_microseconds", "as_packets", "read_argument"]
-
 _LARGEST_READ: Final = 2.0**24  # Hz: beyond all that a kernel takes
 _WORD: Final = 2**32
 _LONG: Final = 2**64

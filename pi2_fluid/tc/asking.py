@@ -17,8 +17,6 @@ from pi2_fluid.tc.generations import NEWEST, Generation
 from pi2_fluid.tc.options import KINDS, Number, defaults
 from pi2_fluid.units import validate_choice, validate_number
 
-__all__ = ["as_words", "earlier", "microseconds", "request", "require_mtu"]
-
 
 def request(
     aqm: Aqm, kind: str, mtu: int, generation: Generation = NEWEST

@@ -10,8 +10,6 @@ from typing import Any
 from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.tc.options import KINDS
 
-__all__ = ["Block", "noting"]
-
 
 @dataclass(kw_only=True)
 class Block:

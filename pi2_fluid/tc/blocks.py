@@ -16,8 +16,6 @@ from pi2_fluid.tc.options import NULL, OPTIONS, Number, Switch
 from pi2_fluid.tc.statistics import from_json, from_line
 from pi2_fluid.tc.strangers import strange_json, strange_line
 
-__all__ = ["add_line", "block_of_json", "block_of_words"]
-
 _HANDLE: Final = re.compile(r"[0-9a-f]{1,4}:")
 # What tc prints of any queue before its options: words with a value, and words alone.
 _WITH_VALUE: Final = {"dev", "parent", "refcnt", "ingress_block", "egress_block"}

@@ -18,8 +18,6 @@ from pi2_fluid.tc.kernel import time_text
 from pi2_fluid.tc.numbers import as_time, as_whole
 from pi2_fluid.tc.observing.rates import as_rate
 
-__all__ = ["CODEL_KINDS", "NETWORK_PROCESSOR", "codel_numbers"]
-
 #: The kinds that run CoDel.
 CODEL_KINDS: Final = ("codel", "fq_codel", "cake")
 #: What Qualcomm's network processor (NSS) calls its own queues begins so.

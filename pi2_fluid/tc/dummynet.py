@@ -19,16 +19,6 @@ from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.tc.generations import Generation
 from pi2_fluid.tc.qdisc import Qdisc
 
-__all__ = [
-    "FRAME",
-    "FREEBSD",
-    "PARTS_PER_HERTZ",
-    "Shaper",
-    "as_gain",
-    "pie_of",
-    "shapers_of",
-]
-
 #: What gains are counted in, and the largest (Hz).
 PARTS_PER_HERTZ: Final = 8192
 _LARGEST_GAIN: Final = 7

@@ -17,8 +17,6 @@ from typing import Any, Final
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.tc.dummynet import FRAME, Shaper, as_gain, codel_times, pie_of
 
-__all__ = ["configured_shapers"]
-
 _LINE: Final = re.compile(r"\b(pipe|queue|sched)\s+(\d+)\s+config\b([^#;\n]*)")
 _RATE: Final = re.compile(r"([0-9.]+)([kKmMgG]?)(b|B)\w*(?:/s)?")
 _TIMES: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0}

@@ -24,16 +24,6 @@ from pi2_fluid.tc.parsing import queue_of, require_hz
 if TYPE_CHECKING:
     from pi2_fluid.tc.block import Block
 
-__all__ = [
-    "CODELS",
-    "QUEUES",
-    "ShownQueue",
-    "codel_line",
-    "fq_pie_words",
-    "law_and_buffer",
-    "queues",
-]
-
 #: The kinds of `codel_line`.
 CODELS: Final = ("codel", "fq_codel")
 #: What `queues` reads.

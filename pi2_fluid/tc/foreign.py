@@ -12,8 +12,6 @@ from pi2_fluid.laws.kernel.qdiscs import MOST_FLOWS, MOST_QUANTUM
 from pi2_fluid.records.unit import Unit
 from pi2_fluid.tc.options import Number, Switch
 
-__all__ = ["FOREIGN", "ONCE"]
-
 _COUNT: Final = Unit(name="count")
 _FLOWS: Final = Unit(name="count", high=MOST_FLOWS)
 _QUANTUM: Final = Unit(name="count", high=MOST_QUANTUM)

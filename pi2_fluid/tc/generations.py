@@ -14,8 +14,6 @@ from typing import Final
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.tc import kernel
 
-__all__ = ["GENERATIONS", "NEWEST", "OLDER", "Generation", "generation_of"]
-
 _VERSION: Final = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:[.\-+_].*)?")
 
 

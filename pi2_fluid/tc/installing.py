@@ -19,8 +19,6 @@ from pi2_fluid.tc.round_trips import TYPICAL, of_round_trips
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
 
-__all__ = ["install", "install_max_rtt", "other_words", "to_tc"]
-
 
 def install(
     aqm: Aqm, kind: str, *, hz: int = 1000, mtu: int = 1500, kernel: str | None = None

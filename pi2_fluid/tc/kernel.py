@@ -10,14 +10,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "FLOWS_PER_ROUND",
-    "jiffies",
-    "jiffies_to_us",
-    "time_text",
-    "timer_period",
-]
-
 _US: Final = 1_000_000
 _WHEEL: Final = (63, 8)  # slots ahead that a level of the timer wheel reaches, ratio of the levels
 

@@ -16,8 +16,6 @@ from pi2_fluid.tc import kernel
 from pi2_fluid.tc.options import Number
 from pi2_fluid.units import parse_quantity
 
-__all__ = ["as_fraction", "as_share", "as_time", "as_whole", "asked_for", "read_json", "read_text"]
-
 _LARGEST: Final = 2**64 - 1  # counters; options have half the bits
 _LARGEST_OPTION: Final = 2**32 - 1
 _SUFFIX: Final = {"packets": "p", "bytes": "B", "percent": "%", "count": "", "sixteenths": ""}

@@ -13,8 +13,6 @@ import math
 import re
 from typing import Final
 
-__all__ = ["read_real", "read_whole"]
-
 _WORD: Final = 2**64  # of an unsigned long
 _SPACE: Final = r"[ \t\n\v\f\r]*"
 _REAL: Final = re.compile(

@@ -17,8 +17,6 @@ from pi2_fluid.laws.kernel.units import PACKETS, told_to_tc
 from pi2_fluid.laws.registry import aqm_class
 from pi2_fluid.records.unit import Unit
 
-__all__ = ["KINDS", "LAWS", "OPTIONS", "Number", "Switch", "defaults", "in_si", "memory_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Number:

@@ -12,8 +12,6 @@ from pi2_fluid.tc.observing import observe
 from pi2_fluid.tc.options import KINDS, OPTIONS, Switch
 from pi2_fluid.tc.qdisc import Qdisc, build
 
-__all__ = ["Found", "installed", "nothing_of_ours", "parse", "queue_of", "require_hz"]
-
 _NAMED: Final = 8  # foreign queues that a message names
 #: What kernels are built with: kernel/Kconfig.hz, and those of arm, mips and alpha.
 _HZ: Final = (100, 250, 300, 1000)

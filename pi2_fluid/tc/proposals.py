@@ -19,8 +19,6 @@ from pi2_fluid.tc.options import KINDS, OPTIONS, Number, Switch, defaults, memor
 from pi2_fluid.tc.red import red_as_shown
 from pi2_fluid.tc.round_trips import TYPICAL, of_round_trips
 
-__all__ = ["read_proposal"]
-
 #: Words of tc before the kind, by how many arguments they have.
 _PLACES: Final = {
     "dev": 1,

@@ -14,8 +14,6 @@ from pi2_fluid.tc import kernel
 from pi2_fluid.tc.generations import NEWEST, Generation
 from pi2_fluid.tc.options import LAWS, OPTIONS, Number, in_si
 
-__all__ = ["Qdisc", "build", "law_of", "of_law"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Qdisc:

@@ -19,8 +19,6 @@ from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.laws.aqms.red import Red
 from pi2_fluid.tc.numbers import as_fraction, as_whole
 
-__all__ = ["red_as_run", "red_as_shown", "shown_bytes"]
-
 _MAX_P: Final = 0.02
 _WORD: Final = 2**32
 _SHIFTS: Final = 32

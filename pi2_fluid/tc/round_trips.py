@@ -11,8 +11,6 @@ from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.kernel.gains import single
 from pi2_fluid.laws.kernel.units import DUALPI2_GAIN
 
-__all__ = ["TYPICAL", "of_round_trips"]
-
 _LARGEST_GAIN: Final = float(2**24 - 1)  # Hz, by tc
 #: How many typical round-trip times are a largest one, where only one of them is given.
 TYPICAL: Final = 6

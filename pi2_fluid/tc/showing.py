@@ -10,8 +10,6 @@ from pi2_fluid.tc import kernel
 from pi2_fluid.tc.options import NULL, OPTIONS, Number, Switch
 from pi2_fluid.tc.qdisc import Qdisc
 
-__all__ = ["show", "show_json"]
-
 
 def show(qdisc: Qdisc) -> str:
     """Return the line that ``tc qdisc show`` prints of a queue, with times to three digits.

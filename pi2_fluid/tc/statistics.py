@@ -14,8 +14,6 @@ from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.tc.numbers import as_fraction, as_share, as_time, as_whole
 from pi2_fluid.tc.tins import TIN_NAMES
 
-__all__ = ["COMMON", "MOMENTARY", "from_json", "from_line", "from_templates"]
-
 #: What holds at the moment that tc prints it; all else is counted, but for a largest value.
 MOMENTARY: Final = frozenset(
     {"backlog", "qlen", "prob", "delay", "delay_c", "delay_l", "avg_dq_rate", "maxq", "credit"}

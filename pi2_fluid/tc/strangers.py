@@ -14,8 +14,6 @@ from pi2_fluid.tc.numbers import as_time, as_whole
 from pi2_fluid.tc.statistics import COMMON, from_templates
 from pi2_fluid.tc.tins import tins_from_json, tins_from_line
 
-__all__ = ["STRANGERS", "strange_json", "strange_line"]
-
 #: The counters that tc prints as a word and a whole number, beside those that all queues have.
 STRANGERS: Final[dict[str, tuple[str, ...]]] = {
     "codel": ("maxpacket", "ecn_mark", "drop_overlimit", "ce_mark"),

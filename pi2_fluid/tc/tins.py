@@ -10,8 +10,6 @@ from typing import Any, Final
 
 from pi2_fluid.tc.numbers import as_time, as_whole
 
-__all__ = ["TIN_NAMES", "tins_from_json", "tins_from_line"]
-
 #: The rows of the table: what tc calls them in text and in JSON, and what they count.
 _ROWS: Final = (
     ("target", "target_us", "time"),

@@ -26,12 +26,12 @@ import pi2_fluid.papers.claims
 import pi2_fluid.papers.figures
 from pi2_fluid.apps.cli import codes, run
 from pi2_fluid.apps.cli.declaring import JUDGE, MEASURE, PAPERS, TRAFFIC
-from pi2_fluid.apps.cli.output import Progress
 from pi2_fluid.apps.cli.parameters import kinds_with
 from pi2_fluid.apps.cli.shell import ROOMS, declared
 from pi2_fluid.laws.registry import SENDERS, queues_with
 from pi2_fluid.papers.claims import Claim
 from pi2_fluid.papers.registry import FIGURES
+from pi2_fluid.progress import Progress
 
 LOAD = ["margins", "--rtt", "100ms", "--p-prime", "0.1"]
 KEYS = ["inputs", "verdict", "least", "margins", "ack_margins", "why_no_acks", "required"]

@@ -16,7 +16,7 @@ from pi2_fluid.loop.margins import margins_from_crossings
 
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
 
-LAST = 4.49  # PI2_ACK_LAST of native/margins/ack_margins.h
+LAST = 4.49  # PI2_ACK_LAST of native/margins/closed/ack_margins.h
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

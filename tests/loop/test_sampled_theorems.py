@@ -21,7 +21,7 @@ from pi2_fluid.loop.searching import search_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
 
-# PI2_SAMPLED_THETA, PI2_SAMPLED_LAST and PI2_SAMPLED_TURN of native/margins/sampled_margins.h
+# PI2_SAMPLED_THETA, _LAST and _TURN of native/margins/closed/sampled_margins.h
 THETA, LAST, TURN = 2.0, 2.6, 1.8
 # Up to here |L| falls, and beyond it is smaller than at LAST and TURN.
 FALLS, FALLS_TURN = 3.0, 2.3

@@ -8,8 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from pi2_fluid.errors import AssumptionWarning
-from pi2_fluid.network.assumptions import quietly, warn_of
+from pi2_fluid.errors import AssumptionWarning, quietly
+from pi2_fluid.network.assumptions import warn_of
 
 
 def test_quiet_is_one_thread_alone() -> None:

@@ -126,4 +126,5 @@ def test_the_page_says_of_whole_links_what_parts_say_of_queues() -> None:
         # AVQ runs of four flows differ by 0.012 (standard deviation of six seeds).
         assert used[0] / 100 > part.used[0] - 2 * 0.012
         assert queue[-1] == pytest.approx(part.waiting[-1], rel=0.6)
-        assert queue[-1] == max(queue)
+        assert queue[-1] > 1.5 * queue[0]
+        assert queue[-1] == max(queue) or name == "AVQ"  # of which the page says so

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pi2_fluid as pf
 from pi2_fluid.engines.linux.kernels import find_kernel
 
-__all__ = ["why_no_kernel"]
-
 
 def why_no_kernel() -> str:
     """Return why guests cannot run here; "" if they can."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["TWO_PI", "Complex", "Interval", "around", "cos", "sin", "sinc", "slope_of_sinc"]
-
 # Of NumPy's sine and cosine, and more than that.
 _ERROR = 1e-15
 _EPS, _TINY, _MOST = 2.0**-52, 5e-324, np.finfo(float).max

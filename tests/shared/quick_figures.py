@@ -7,9 +7,6 @@ from functools import cache
 import pi2_fluid as pf
 from pi2_fluid.papers.gallery import PaperFigure
 
-__all__ = ["quick_figure"]
-
-
 #: Figures whose intervals no single run has.
 OF_TWO = {"ours:what_gains_buy"}
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.tc.observing.following import Follower, Output
 
-__all__ = ["arriving", "is_file", "of_file", "of_stream"]
-
 #: Nothing came for so long (s): an output that tc printed at once has ended.
 _PAUSE: Final = 0.2
 _CHUNK: Final = 1 << 16

@@ -11,9 +11,10 @@ import typer
 
 from pi2_fluid.apps.cli.compared import Compared
 from pi2_fluid.apps.cli.engines import make_engines
-from pi2_fluid.apps.cli.output import Progress, make_console, make_grid
+from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.queues import split_name
 from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.progress import Progress
 
 if TYPE_CHECKING:
     import xarray
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.measured.scenario import Described
-
-__all__ = ["compare_measurement", "is_measurement", "require_all_there"]
 
 _SEEDS: Final = "12"
 #: What people read: factor and unit, by the unit of the table.

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pi2_fluid.apps.cli.checked import name_of
-from pi2_fluid.apps.cli.output import Progress, make_console
+from pi2_fluid.apps.cli.output import make_console
 from pi2_fluid.apps.cli.pasting import in_shell
 from pi2_fluid.errors import DomainError, UnsupportedError
+from pi2_fluid.progress import Progress
 
 if TYPE_CHECKING:
     from pi2_fluid.deployment.verdicts import Verdict
     from pi2_fluid.design.outcomes.recommendation import Recommendation
     from pi2_fluid.network.traffic import Traffic
-
-__all__ = ["Bettered", "find_better", "print_better", "to_dict"]
 
 #: Kinds of tc that are one queue for all flows, as scenarios have.
 _ONE_QUEUE: Final = ("pie", "dualpi2")

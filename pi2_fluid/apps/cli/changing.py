@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["add_largest", "buffer_note", "print_delays"]
-
 _LONG = 1.0  # s, a buffer that hardly any device has
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pi2_fluid.deployment.verdicts import Case, Checked, Verdict
     from pi2_fluid.loop import Margins
 
-__all__ = ["name_of", "print_checked"]
-
 _STYLES: Final = {"stable": "green", "unstable": "bold red", "undecided": "yellow"}
 _NAMED: Final = 4  # queues alike that one block names
 _SLIGHT: Final = 0.1  # dB of rounding, or percent: less is not worth a line

@@ -14,7 +14,7 @@ from pi2_fluid.apps.cli.checked import print_checked
 from pi2_fluid.apps.cli.declaring import JUDGE, Command
 from pi2_fluid.apps.cli.families import load_traffic
 from pi2_fluid.apps.cli.options import option, read_hz
-from pi2_fluid.apps.cli.output import JsonFlag, print_json, tell
+from pi2_fluid.apps.cli.output import JsonFlag, print_json
 from pi2_fluid.apps.cli.queues import PRESET_NAMES, PRESETS_IN_HELP, read_aqm
 from pi2_fluid.apps.cli.reading import read_shown
 from pi2_fluid.apps.cli.requiring import Require, code_of, read_required, said_of_required
@@ -23,6 +23,7 @@ from pi2_fluid.apps.cli.senders import NAMES, read_flows, read_senders
 from pi2_fluid.apps.cli.wording import in_words_of_shell
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.laws.registry import kind_of
+from pi2_fluid.progress import tell
 
 if TYPE_CHECKING:
     from pi2_fluid.deployment.paths import PathVerdict
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from pi2_fluid.design.design import WorstCase
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.loop import Margins
-
-__all__ = ["COMMANDS", "check"]
 
 
 def check(

@@ -11,12 +11,11 @@ import typer
 from pi2_fluid.apps.cli import codes, completing
 from pi2_fluid.apps.cli.declaring import Command
 from pi2_fluid.apps.cli.options import option
-from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json, tell
+from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json
+from pi2_fluid.progress import tell
 
 if TYPE_CHECKING:
     from pi2_fluid.papers.claim import Claim
-
-__all__ = ["COMMANDS", "claims"]
 
 
 def claims(

@@ -5,22 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = [
-    "BAD_INPUT",
-    "FAILED",
-    "INTERNAL",
-    "INTERRUPTED",
-    "MEANINGS",
-    "NO_LINE",
-    "OF_VERDICT",
-    "OTHERS",
-    "PIPE_CLOSED",
-    "STABLE",
-    "UNDECIDED",
-    "UNSTABLE",
-    "BrokenOff",
-]
-
 STABLE: Final = 0
 UNSTABLE: Final = 1
 BAD_INPUT: Final = 2

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Compared"]
-
 
 class Compared(NamedTuple):
     """What was compared, and how it is told."""

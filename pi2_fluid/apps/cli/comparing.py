@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from pi2_fluid.comparison.agreement.agreement import Comparison, Run
     from pi2_fluid.comparison.agreement.places import Place
 
-__all__ = ["draw_comparison"]
-
 _POINTS: Final = 300  # of a curve over time
 _NAMED: Final = (
     *("delay_mean", "delay_p95", "delay_p99", "drop_fraction", "mark_fraction", "utilization"),

@@ -15,11 +15,12 @@ from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, check_path, write_netcdf, write_table
 from pi2_fluid.apps.cli.one_traffic import read_traffic
-from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
+from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json
 from pi2_fluid.apps.cli.queue_report import print_queues, queues_as_json
 from pi2_fluid.apps.cli.runs import file_names, write_and_report
 from pi2_fluid.apps.cli.scenarios import load_scenario
 from pi2_fluid.errors import QuantityError
+from pi2_fluid.progress import Progress
 
 if TYPE_CHECKING:
     import xarray
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.comparison.agreement.agreement import Comparison, Run
     from pi2_fluid.engines.engine import Engine
-
-__all__ = ["COMMANDS", "compare"]
 
 _WRITERS: Final = {".nc": write_netcdf, ".csv": write_table}
 _USUAL: Final = ("fluid", "packet")

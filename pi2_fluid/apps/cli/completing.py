@@ -9,19 +9,6 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-__all__ = [
-    "ENGINES",
-    "engines",
-    "figures",
-    "one_of",
-    "papers",
-    "queues",
-    "scenarios",
-    "senders",
-    "traffic",
-    "words",
-]
-
 #: Engines, whose own room loads numerical libraries.
 ENGINES: Final = ("fluid", "packet", "ns3", "linux")
 

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-__all__ = ["PARAMETERS", "SIGNALS"]
-
 PARAMETERS: Final[dict[str, dict[str, str]]] = {
     "update_interval": {
         "only": "pi, pie, pi2, coupled and dualpi2",

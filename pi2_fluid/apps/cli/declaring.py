@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["JUDGE", "MEASURE", "PAPERS", "TRAFFIC", "Command", "Group"]
-
 # Panels of the first screen, in the order in which `shell.ROOMS` first meets them.
 JUDGE: Final = "Judge and set a queue"
 TRAFFIC: Final = "Run traffic"

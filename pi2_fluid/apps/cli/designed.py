@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.design.design import Design, Installed
 
-__all__ = ["draw_design", "print_design", "print_nearest"]
-
 _WIDEST: Final = 8
 
 

@@ -14,7 +14,7 @@ from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.families import L4sShare, LongCounts, PathTimes, load_traffic
 from pi2_fluid.apps.cli.files import PICTURES, check_path
 from pi2_fluid.apps.cli.options import option, read_hz
-from pi2_fluid.apps.cli.output import JsonFlag, Progress, print_json
+from pi2_fluid.apps.cli.output import JsonFlag, print_json
 from pi2_fluid.apps.cli.parameters import declared
 from pi2_fluid.apps.cli.pasting import line_of, why_no_line
 from pi2_fluid.apps.cli.queues import NAMES_IN_HELP, PRESET_NAMES, read_aqm
@@ -25,11 +25,10 @@ from pi2_fluid.apps.cli.ways import is_by_traffic
 from pi2_fluid.apps.cli.wording import for_shell, in_words_of_shell
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.registry import DESIGNED
+from pi2_fluid.progress import Progress
 
 if TYPE_CHECKING:
     from pi2_fluid.design.design import Design
-
-__all__ = ["COMMANDS", "tune"]
 
 #: What Python's `tune` calls its arguments -> what the shell does.
 _OPTIONS: Final = {

@@ -10,8 +10,6 @@ from pi2_fluid.apps.cli import options
 from pi2_fluid.apps.cli.declaring import MEASURE, Command
 from pi2_fluid.apps.cli.output import JsonFlag, print_json
 
-__all__ = ["COMMANDS", "diagnose"]
-
 
 def diagnose(
     files: Annotated[

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["draw_result"]
-
 
 def draw_result(dataset: xarray.Dataset, title: str, target: float | None, path: Path) -> None:
     """Save queue delay, throughput and probability over time.

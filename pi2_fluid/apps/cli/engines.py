@@ -12,8 +12,6 @@ from pi2_fluid.errors import QuantityError, show_value
 if TYPE_CHECKING:
     from pi2_fluid.engines.engine import Engine
 
-__all__ = ["make_engines"]
-
 #: How an option is read, if not as the text that it is.
 _READERS: Final[dict[str, Callable[[str], Any]]] = {
     "host": lambda text: {"true": True, "false": False}.get(text, text),

@@ -27,16 +27,6 @@ if TYPE_CHECKING:
     from pi2_fluid.network.cells import Cell
     from pi2_fluid.network.traffic import Traffic
 
-__all__ = [
-    "COMMANDS",
-    "L4sShare",
-    "LongCounts",
-    "PathTimes",
-    "TrafficRate",
-    "load_traffic",
-    "traffic",
-]
-
 #: What Python's `Traffic` calls its numbers -> what the shell does.
 _OPTIONS: Final = {name: f"--{name}" for name in ("rate", "rtt", "long", "l4s")}
 

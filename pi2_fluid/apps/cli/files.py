@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import xarray
     from numpy.typing import NDArray
 
-__all__ = ["PICTURES", "WRITERS", "check_path", "write_netcdf", "write_table"]
-
 #: Endings of picture files.
 PICTURES: Final = (".png", ".svg", ".pdf")
 #: What files with an ending are written by.

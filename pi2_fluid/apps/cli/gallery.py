@@ -12,15 +12,14 @@ import typer
 from pi2_fluid.apps.cli import codes, completing
 from pi2_fluid.apps.cli.declaring import Command
 from pi2_fluid.apps.cli.options import option, read_whole
-from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json, tell
+from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json
 from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.progress import tell
 
 if TYPE_CHECKING:
     from pi2_fluid.papers.claim import Verdict
     from pi2_fluid.papers.gallery import PaperFigure
     from pi2_fluid.papers.verdicts import Judged
-
-__all__ = ["COMMANDS", "figure", "figures"]
 
 _COLORS: Final[Mapping[Verdict, str]] = {
     "reproduced": "green",

@@ -11,12 +11,11 @@ import typer
 from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.declaring import Command, Group
 from pi2_fluid.apps.cli.options import option, read_whole
-from pi2_fluid.apps.cli.output import JsonFlag, Line, make_console, make_grid, print_json
+from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json
+from pi2_fluid.progress import Line
 
 if TYPE_CHECKING:
     from pi2_fluid.engines.linux.kernels import Kernel
-
-__all__ = ["COMMANDS", "build", "info"]
 
 _EVERY: Final = 0.1  # s between two lines
 _STAYING: Final = 60.0  # s between two that stay

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.tc.observing import Series
 
-__all__ = ["Log", "read_logs", "read_rows"]
-
 # Columns of a log, and what their text is read as.
 _DIMENSIONS: Final = {"queue_delay": "time", "backlog": "size"}
 _COMMON: Final = (1e-9, 1e9)  # numbers that need no second look

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.laws.sender import Sender
 
-__all__ = ["COMMANDS", "margins"]
-
 _SENDERS: Final = kinds_with("loop", SENDERS)
 _AQMS: Final = kinds_with("loop", AQMS)
 #: What Python calls arguments of `Loop` and `Flows` -> what the shell does.

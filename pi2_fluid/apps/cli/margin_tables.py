@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pi2_fluid.loop import Loop, Margins
     from pi2_fluid.loop.matrix.network_loop import NetworkLoop
 
-__all__ = ["BothClocks", "find_margins", "how_often", "print_margins", "said_of"]
-
 _SAID: Final = (
     "gain_margin_db",
     "lower_gain_margin_db",

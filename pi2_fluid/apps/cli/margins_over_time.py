@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.sender import Sender
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["Along", "margins_along_trace"]
-
 _CLOCKS: Final = {"rate": "by rates", "acks": "by acknowledgements"}
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pi2_fluid.loop.matrix.network_loop import NetworkLoop
     from pi2_fluid.network.network import Network
 
-__all__ = ["margins_of_network"]
-
 
 def margins_of_network(
     given: str, model: dict[str, Any], rtt_terms: str, required: float | None, *, as_json: bool

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["OneTraffic", "read_queues", "read_traffic"]
-
 #: What makes a traffic without a file, by what Python calls it.
 _OPTIONS: Final = {
     "count": "--flows",

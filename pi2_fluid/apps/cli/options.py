@@ -11,25 +11,6 @@ import typer
 from pi2_fluid.apps.cli.completing import one_of
 from pi2_fluid.errors import QuantityError, show_value
 
-__all__ = [
-    "After",
-    "Bin",
-    "Clock",
-    "Linear",
-    "Output",
-    "Plot",
-    "Sample",
-    "Seeds",
-    "Step",
-    "Threads",
-    "Tolerance",
-    "Update",
-    "option",
-    "read_hz",
-    "read_seeds",
-    "read_whole",
-]
-
 
 def option(
     metavar: str | None,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pi2_fluid.deployment.strangers import Stranger
     from pi2_fluid.deployment.verdicts import Checked
 
-__all__ = ["in_options", "print_others", "printable"]
-
 #: What is to be said of a kernel or a link: a keyword in Python, an option here.
 _TO_SAY: Final = re.compile(r"\b(hz|kernel|(?<=give )rate|(?<=give )rtt)(?= \()")
 #: Beside what a queue without a verdict is run, and under what, where nothing is known.

@@ -9,22 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pi2_fluid.progress import Line, Progress, tell
-
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-__all__ = [
-    "JsonFlag",
-    "Line",
-    "Progress",
-    "make_console",
-    "make_grid",
-    "print_catalogue",
-    "print_json",
-    "tell",
-]
 
 JsonFlag = Annotated[
     bool, typer.Option("--json", help="Print one JSON object in SI units, not text.")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import xarray
     from rich.table import Table
 
-__all__ = ["print_runs", "runs_as_json"]
-
 _OF_PACKETS: Final = ("drop_fraction_of", "mark_fraction_of")
 
 

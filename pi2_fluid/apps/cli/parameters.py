@@ -9,8 +9,6 @@ from typing import Final
 from pi2_fluid.apps.cli.declared import PARAMETERS, SIGNALS
 from pi2_fluid.laws.registry import Entry, aqm_class
 
-__all__ = ["USUAL", "declared", "kinds_with", "owners"]
-
 #: The queue that a command is about if nothing else is said.
 USUAL: Final = "pi2"
 

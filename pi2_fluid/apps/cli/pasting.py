@@ -10,8 +10,6 @@ from pi2_fluid.errors import DomainError, UnsupportedError
 if TYPE_CHECKING:
     from pi2_fluid.design.design import Design
 
-__all__ = ["in_shell", "line_of", "why_no_line"]
-
 _WIDTH: Final = 80
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.sender import Sender
     from pi2_fluid.loop import Loop
 
-__all__ = ["DIMENSIONS", "LINK", "LOAD", "loop_at", "read_place", "shown"]
-
 #: Options that say which flows share which link; and those that say a load by itself.
 LINK: Final = ("flows", "rate", "path")
 LOAD: Final = ("rtt", "p", "p_prime")

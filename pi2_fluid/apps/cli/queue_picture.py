@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pi2_fluid.comparison.agreement.places import Place
     from pi2_fluid.comparison.queues.running import QueueComparison
 
-__all__ = ["draw_queues"]
-
 _POINTS: Final = 120  # of a curve over time
 _MOST_BANDS: Final = 4  # queues whose ranges over seeds can be told apart in one picture
 _DASHES: Final = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.comparison.queues.running import QueueComparison
 
-__all__ = ["print_queues", "queues_as_json", "ways_of"]
-
 
 class _Shown(NamedTuple):
     """A column of a block."""

@@ -20,8 +20,6 @@ from pi2_fluid.laws.registry import (
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
 
-__all__ = ["NAMES_IN_HELP", "PRESETS_IN_HELP", "PRESET_NAMES", "read_aqm", "split_name"]
-
 _WITH_LOOP: Final = queues_with("loop")
 #: Presets that have a loop.
 PRESET_NAMES: Final = tuple(name for name in _WITH_LOOP if name in PRESETS)

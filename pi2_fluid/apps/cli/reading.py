@@ -11,8 +11,6 @@ from typing import Final
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.network.catalogue import scenario_names
 
-__all__ = ["read_shown"]
-
 _LONGEST_NAME: Final = 4096
 _GIVE: Final = "give the output of `tc qdisc show`"
 _SCENARIO: Final = re.compile(r"^\s*\[\[?(aqm|flows|link|nodes?|network)\b", re.MULTILINE)

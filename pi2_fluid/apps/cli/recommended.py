@@ -11,11 +11,12 @@ import typer
 from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.options import read_seeds
-from pi2_fluid.apps.cli.output import Progress, make_console, make_grid, print_json
+from pi2_fluid.apps.cli.output import make_console, make_grid, print_json
 from pi2_fluid.apps.cli.pasting import in_shell
 from pi2_fluid.apps.cli.requiring import read_margin
 from pi2_fluid.apps.cli.wording import in_words_of_shell
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
+from pi2_fluid.progress import Progress
 
 if TYPE_CHECKING:
     import xarray
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from pi2_fluid.design.outcomes.recommendation import Recommendation
     from pi2_fluid.network.traffic import Traffic
     from pi2_fluid.tc import Qdisc
-
-__all__ = ["OPTIONS", "print_recommendation", "recommend_at_shell"]
 
 #: What Python's `tune` calls its arguments -> what the shell does.
 OPTIONS: Final = {

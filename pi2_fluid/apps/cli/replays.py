@@ -18,8 +18,6 @@ from pi2_fluid.errors import QuantityError
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["COMMANDS", "replay"]
-
 _LINE: Final = "{:>6}  {:>16}  {:>12}  {:>12}"
 _CHUNK: Final = 10_000  # lines printed at once
 _NAMED: Final = 5  # queues that a message names

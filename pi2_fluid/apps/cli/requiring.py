@@ -12,8 +12,6 @@ from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 
-__all__ = ["Require", "code_of", "read_margin", "read_required", "said_of_required", "to_dict"]
-
 Require = Annotated[
     str | None,
     option(

@@ -11,8 +11,6 @@ from pi2_fluid.errors import QuantityError
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["check_after", "file_names", "plain", "write_and_report"]
-
 
 def check_after(after: str, duration: float) -> None:
     """Refuse statistics that begin where the run is over, before it begins.

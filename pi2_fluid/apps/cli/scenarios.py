@@ -14,8 +14,6 @@ from pi2_fluid.apps.cli.output import JsonFlag, print_catalogue, print_json
 if TYPE_CHECKING:
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["COMMANDS", "ScenarioArgument", "load_scenario", "scenarios", "schema"]
-
 #: The scenario of a command.
 ScenarioArgument = Annotated[
     str,

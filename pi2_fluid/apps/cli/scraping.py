@@ -12,8 +12,6 @@ from pi2_fluid.deployment.watching.watcher import Instant
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.saving import require_writable, save_text
 
-__all__ = ["Metrics"]
-
 _HERE: Final = "127.0.0.1"
 _LARGEST: Final = 65_535
 _PATH: Final = "/metrics"

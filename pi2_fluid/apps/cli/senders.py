@@ -12,8 +12,6 @@ from pi2_fluid.laws.registry import SENDERS, sender_class
 if TYPE_CHECKING:
     from pi2_fluid.laws.sender import Sender
 
-__all__ = ["NAMES", "read_flows", "read_senders"]
-
 _WHOLE: Final = re.compile(r"[0-9]{1,9}")
 #: Those that designs know.
 NAMES: Final = kinds_with("design", SENDERS)

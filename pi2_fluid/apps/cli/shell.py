@@ -34,8 +34,6 @@ from pi2_fluid.errors import (
 )
 from pi2_fluid.missing import what_to_install
 
-__all__ = ["ROOMS", "app_for", "declared", "main", "run"]
-
 _NOWHERE: Final = "standard output is closed: let it go to a file, a pipe or /dev/null."
 #: Options by the names that they once had.
 _RENAMED: Final = {"--mode": "--update", "--controller": "--update"}

@@ -13,10 +13,11 @@ from pi2_fluid.apps.cli.changing import add_largest, buffer_note, print_delays
 from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, WRITERS, check_path
-from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
+from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json
 from pi2_fluid.apps.cli.packets import print_runs, runs_as_json
 from pi2_fluid.apps.cli.runs import check_after, file_names, plain, write_and_report
 from pi2_fluid.apps.cli.scenarios import ScenarioArgument, load_scenario
+from pi2_fluid.progress import Progress
 
 if TYPE_CHECKING:
     import xarray
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.engines.engine import Engine
     from pi2_fluid.network.scenario import Scenario
-
-__all__ = ["COMMANDS", "simulate"]
 
 
 def simulate(

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pi2_fluid.loop.matrix.network_loop import NetworkLoop
     from pi2_fluid.loop.transfer import Loop
 
-__all__ = ["read_specification"]
-
 _BASES: Final = ("scenario", "network", "loop", "tune")
 _FILES: Final = ("scenario", "network")
 #: What goes with a scenario alone.

@@ -12,10 +12,9 @@ from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
 from pi2_fluid.apps.cli.files import check_path
 from pi2_fluid.apps.cli.options import option
-from pi2_fluid.apps.cli.output import JsonFlag, print_json, tell
+from pi2_fluid.apps.cli.output import JsonFlag, print_json
 from pi2_fluid.apps.cli.specifications import read_specification
-
-__all__ = ["COMMANDS", "sweep"]
+from pi2_fluid.progress import tell
 
 _FILE: Final = """\
 scenario = "pi2_fig11a_pi2"

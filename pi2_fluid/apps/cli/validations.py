@@ -12,14 +12,13 @@ import typer
 from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.declaring import Command
 from pi2_fluid.apps.cli.options import option, read_seeds, read_whole
-from pi2_fluid.apps.cli.output import JsonFlag, Line, print_json
+from pi2_fluid.apps.cli.output import JsonFlag, print_json
 from pi2_fluid.errors import QuantityError
+from pi2_fluid.progress import Line
 
 if TYPE_CHECKING:
     from pi2_fluid.referee import Validation
     from pi2_fluid.referee.judging import Finding
-
-__all__ = ["COMMANDS", "validate"]
 
 _LINE: Final = "{:<22} {:>12} {:>12} {:>13}  {:<7} {}"
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pi2_fluid.deployment.watching.bottleneck import Bottleneck
     from pi2_fluid.deployment.watching.rows import Counted
 
-__all__ = ["Total", "block_of", "lines_of_end"]
-
 #: Above the columns, but for the names.
 _TITLES: Final = ("out", "in", "at most", "waiting", "ms delay", "% p", "drops/s", "marks/s")
 _PREFIXES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from pi2_fluid.deployment.watching import Instant, Row
 
-__all__ = ["EXPLAINED", "to_dict"]
-
 #: What a line of `--json` has.
 EXPLAINED: Final = {
     "device": 'its name; "" where nothing says it',

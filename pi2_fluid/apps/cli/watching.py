@@ -13,17 +13,16 @@ import typer
 from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.declaring import MEASURE, Command
 from pi2_fluid.apps.cli.options import option
-from pi2_fluid.apps.cli.output import make_console, tell
+from pi2_fluid.apps.cli.output import make_console
 from pi2_fluid.apps.cli.watched_json import EXPLAINED, to_dict
 from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.progress import tell
 
 if TYPE_CHECKING:
     from pi2_fluid.apps.cli.scraping import Metrics
     from pi2_fluid.apps.cli.watched import Total
     from pi2_fluid.deployment.watching import Instant, Watcher
     from pi2_fluid.tc.observing.following import Follower, Output
-
-__all__ = ["COMMANDS", "watch"]
 
 _SHORTEST: Final = 0.05  # s: below it tc itself is what the machine does
 _DIGITS: Final = 10

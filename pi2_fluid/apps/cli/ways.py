@@ -9,8 +9,6 @@ import typer
 
 from pi2_fluid.errors import QuantityError
 
-__all__ = ["is_by_traffic"]
-
 #: Options that say who sends; those that go with them; and those that go with a largest RTT.
 _WHO: Final = ("traffic", "rtt", "long", "l4s")
 _BESIDE_WHO: Final = ("more", "value", "loss", "floor", "seeds", "seconds", "base", "confirm")

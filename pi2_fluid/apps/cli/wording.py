@@ -9,8 +9,6 @@ from contextlib import contextmanager
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 
-__all__ = ["for_shell", "in_words_of_shell", "spaced"]
-
 
 def for_shell(text: str, options: Mapping[str, str]) -> str:
     """Return a sentence with keywords and their values as options.

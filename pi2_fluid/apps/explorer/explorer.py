@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import FloatArray, Quantity
 
-__all__ = ["Curves", "explore", "explorer_curves"]
-
 _POINTS: Final = 240  # frequencies
 _LOWEST: Final = 0.01  # of w R
 _HIGHEST: Final = 20.0  # beyond, the phase turns faster than the points follow it

@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["make_slider"]
-
 _PER_DECADE: Final = 50  # of alpha and beta
 #: Ends and step: of alpha and beta decades in Hz, of the times milliseconds.
 _RANGES: Final = {

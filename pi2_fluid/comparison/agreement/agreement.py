@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Comparison", "Run", "run_all", "tabulate"]
-
 _START: Final = 0.2  # of a stage
 _SLACK: Final = 0.1  # by how much the ranges of two engines may lie apart
 _TOLERANCE: Final = 1e-6  # of a trajectory, if none is given: far below what packets tell

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.network.flows import Flows
 
-__all__ = ["UNKNOWN", "UNLISTED", "Facts", "FlowFacts", "gather_facts", "name_causes"]
-
 #: What is said where no cause of the list holds.
 UNKNOWN: Final = "no cause that we know of holds here: look closer"
 #: What is said of two fluids.

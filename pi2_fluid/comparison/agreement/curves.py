@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import xarray
     from numpy.typing import NDArray
 
-__all__ = ["delay_distribution", "stretch_means"]
-
 
 def stretch_means(run: xarray.Dataset, name: str, width: float) -> tuple[Any, Any]:
     """Return the middles of stretches of `width` (s) and the means of a variable over them.

@@ -14,8 +14,6 @@ from pi2_fluid.units import validate_quantity
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Number", "begin_of", "numbers_of", "round_step"]
-
 _LONGEST_START: Final = 20.0  # s
 _START: Final = 0.2  # of the run
 _SHORTEST_RUN: Final = 1e-6  # s

@@ -15,8 +15,6 @@ import numpy as np
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["CALM", "Oscillation", "read_oscillation"]
-
 # What of a correlation may be noise: 1 / sqrt(100), for a hundred independent swings.
 _NOISE: Final = 0.1
 

@@ -13,16 +13,6 @@ if TYPE_CHECKING:
     from pi2_fluid.network.network import Node
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = [
-    "Place",
-    "at_place",
-    "capacity_before",
-    "classic_of",
-    "delay_of_route",
-    "places_in",
-    "signals_of",
-]
-
 
 class Place(NamedTuple):
     """One link of a scenario."""

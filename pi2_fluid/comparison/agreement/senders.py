@@ -14,8 +14,6 @@ from pi2_fluid.comparison.agreement.causes import UNKNOWN
 from pi2_fluid.comparison.agreement.places import signals_of
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["RunFacts", "gather_run_facts", "name_run_causes"]
-
 _MORE: Final = 2.0  # times as many timeouts
 _RARE: Final = 1e-4  # timeouts in a packet, below which they do not matter
 _CONSTANT: Final = 0.05  # by which two constants may differ

@@ -9,8 +9,7 @@ import numpy as np
 
 from pi2_fluid.comparison.agreement.places import classic_of
 from pi2_fluid.engines.fluid.fluid import Fluid
-from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
-from pi2_fluid.network.assumptions import quietly
+from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, quietly
 from pi2_fluid.network.bottlenecks import NetworkPoint
 from pi2_fluid.network.equilibrium import OperatingPoint, equilibrium
 from pi2_fluid.network.flows import Flows
@@ -20,8 +19,6 @@ from pi2_fluid.network.scenario import Scenario
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
-
-__all__ = ["LastStage", "answers_to_pushes", "last_stage", "loop_rtts"]
 
 _PUSH: Final = 1.02  # of the queue at rest: small, so that nothing is clipped
 _TOLERANCE: Final = 1e-6

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, Quantity
 
-__all__ = ["Finding", "diagnose"]
-
 _SECOND: Final = 1.0  # s, of which throughput is taken for steps
 _REACTS: Final = 3.0  # s around a step, in which the delay is looked at
 _ROSE: Final = 1.3  # of the delay of before, from which on it has reacted

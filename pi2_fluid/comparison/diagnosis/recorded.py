@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["loaded", "own_delays", "probe_of"]
-
 _FEWEST: Final = 3  # outputs, of which a rate can be told
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["measured_of"]
-
 #: What a series may be called, and what it is.
 _SERIES: Final = ("delay", "throughput", "queue_delay", "tcp_rtt")
 

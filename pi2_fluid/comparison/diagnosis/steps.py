@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Step", "find_steps"]
-
 _LEAST: Final = 0.2  # of the larger level, that a step has
 _CRITICAL: Final = 1.63  # of a Brownian bridge, which 1 % pass
 _LARGE: Final = 0.3  # of the larger level

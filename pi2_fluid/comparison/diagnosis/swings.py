@@ -12,8 +12,6 @@ from pi2_fluid.comparison.agreement.oscillation import read_oscillation
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["LEAST_SAMPLES", "Swing", "find_swing"]
-
 LEAST_SAMPLES: Final = 60  # below, nothing is told from noise
 _SURROGATES: Final = 199
 _CHANCE: Final = 0.01

@@ -15,8 +15,6 @@ from pi2_fluid.comparison.agreement.senders import RunFacts, name_run_causes
 if TYPE_CHECKING:
     from pi2_fluid.measured.scenario import Described
 
-__all__ = ["Apart", "Facts", "name_causes"]
-
 _MOST: Final = 2  # causes named for one number
 _FEW: Final = 500  # samples of which five are above the 99 % quantile
 _SLOTS: Final = 2.0  # packet times

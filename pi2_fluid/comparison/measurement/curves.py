@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pi2_fluid.comparison.measurement.running import Beside
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["curves_of"]
-
 _POINTS: Final = 150
 _SHORTEST: Final = 0.2  # s, of a stretch that a mean is taken of
 _LEVELS: Final = np.linspace(0.0, 1.0, 101)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pi2_fluid.measured.scenario import Described
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Observed", "Value", "base_of_probe", "observe_measured", "observe_run", "values_of"]
-
 _HOST: Final = 0.05  # part of the path by which hosts may lengthen the least round trip
 _LEVELS: Final = (50, 95, 99)
 

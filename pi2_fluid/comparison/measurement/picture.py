@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["outside_by_cause", "plot_comparison"]
-
 _IN_A_ROW: Final = 70  # letters of names that one row of a legend takes
 _MOST_FLOWS: Final = 4  # drawn; those with the most goodput
 _MOST_CAUSES: Final = 3  # written below the picture

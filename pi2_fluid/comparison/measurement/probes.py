@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pi2_fluid.network.scenario import Scenario
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["PROBE_BITS", "as_printed", "resolution_of", "waits_at"]
-
 #: Of a ping on Ethernet.
 PROBE_BITS: Final = 8.0 * 98.0
 _AROUND: Final = 0.02  # s, within which a packet tells that the queue of a probe is not empty

@@ -20,8 +20,6 @@ from pi2_fluid.units import validate_quantity
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Beside", "is_dataset", "run_beside", "usual_packets"]
-
 _SEEDS: Final = 12
 _START: Final = 0.2  # of the time in which all flows are there
 _LONGEST_START: Final = 20.0  # s

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pi2_fluid.comparison.measurement.running import Beside
     from pi2_fluid.values import FloatArray
 
-__all__ = ["MEASURED", "tabulate_beside"]
-
 #: What the measurement is called beside the engines.
 MEASURED: Final = "measured"
 _SLACK: Final = 0.01  # of what a queue or a sender makes: less than a clock or a counter tells

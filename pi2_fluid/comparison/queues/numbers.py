@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.comparison.queues.running import QueueRun
 
-__all__ = ["numbers_in"]
-
 _DELAYS: Final = ("delay_mean", "delay_p50", "delay_p99")
 _PARTS: Final = ("utilization", "drop_fraction", "mark_fraction")
 _OF_CLASSES: Final = ("delay_mean_of", "drop_fraction_of", "mark_fraction_of")

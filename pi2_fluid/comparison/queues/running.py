@@ -19,8 +19,6 @@ from pi2_fluid.network.scenario import Scenario
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["USUAL_SEEDS", "QueueComparison", "QueueRun", "run_queues", "usual_engines"]
-
 #: Of every queue, where nobody says how many.
 USUAL_SEEDS: Final = 10
 _PER_RTT: Final = 4.0  # rows in a round trip of the shortest path

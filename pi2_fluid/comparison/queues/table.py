@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pi2_fluid.comparison.queues.running import QueueComparison, QueueRun
     from pi2_fluid.values import FloatArray
 
-__all__ = ["tabulate_queues"]
-
 _DIMS: Final = ("queue", "name")
 _ROUNDING: Final = 1e-12  # of a value: what is the same is computed from other sums
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pi2_fluid.engines.engine import Engine
     from pi2_fluid.values import ComplexArray, FloatArray, Quantity
 
-__all__ = ["identify_response", "imposing"]
-
 _INTERVAL: Final = 1e-3  # s between two values of p', and the unit of bins
 _PERIODS: Final = 3.0  # of the lowest frequency, and of each beat, that are read at least
 _BINS: Final = 12.0  # in a period of the highest frequency

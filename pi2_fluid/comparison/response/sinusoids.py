@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["amplitudes", "held"]
-
 
 def amplitudes(t: FloatArray, values: FloatArray, omega: FloatArray, width: float) -> ComplexArray:
     """Return the complex amplitudes a, (frequencies, ...), of a sum of Re(a e^(j omega t)).

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid.comparison.sharing.pairs import PACKET, Pair, flow_rates, read_pair, require_load
-from pi2_fluid.errors import QuantityError, renamed, show_value
+from pi2_fluid.errors import QuantityError, quietly, renamed, show_value
 from pi2_fluid.laws.aqms.coupled import CoupledPi2
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.gains import coupling_of
@@ -21,7 +21,6 @@ from pi2_fluid.loop.acks import AckLoop, find_echoes
 from pi2_fluid.loop.linearization import RTT_TERMS
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import UPDATES
-from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.network.equilibrium import OperatingPoint, equilibrium
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.network import refuse_several
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import BoolArray, ComplexArray, FloatArray, Quantity, Real
-
-__all__ = ["coexistence"]
 
 # p' = 1/k times k may exceed 1 by a rounding error.
 _ROUNDING: Final = 1e-12

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from pi2_fluid.comparison.sharing.pairs import PACKET, Pair, flow_rates, read_pair, require_load
-from pi2_fluid.errors import ScenarioError, renamed, show_value
+from pi2_fluid.errors import ScenarioError, quietly, renamed, show_value
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.gains import coupling_of
 from pi2_fluid.laws.presets import linux_dualpi2
@@ -18,14 +18,11 @@ from pi2_fluid.laws.senders.scalable import Scalable
 from pi2_fluid.loop.linearization import RTT_TERMS
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import UPDATES
-from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.units import LONG_PATH, broadcast_shape, validate_choice, validate_quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Quantity, Real
-
-__all__ = ["largest_l4s_share"]
 
 _EDGE: Final = 1e-9
 _STEPS: Final = 24  # of the share: between two of them, stability is taken to be lost once at most

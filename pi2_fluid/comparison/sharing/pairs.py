@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import Number, Real
 
-__all__ = ["PACKET", "Pair", "flow_rates", "read_pair", "require_load"]
-
-
 #: Bytes of a packet. Ratios, shares and margins do not depend on it.
 PACKET: Final = 1500.0
 

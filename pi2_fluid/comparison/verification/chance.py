@@ -28,8 +28,6 @@ from pi2_fluid.network.flows import Flows
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["delay_spread"]
-
 # 1/R: from far below every mode of a loop to where |P|^2 has fallen to 1e-8 of its height.
 _FREQUENCIES: Final = (1e-5, 100.0)
 _POINTS: Final = 20_000  # resolves a resonance as narrow as a thousandth

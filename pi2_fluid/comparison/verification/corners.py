@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["BASE", "STEPS", "Corner", "Reach", "State", "Step", "corners_of", "queue_met"]
-
 #: Segments of a flow at the ends of the load, where the region itself goes further. Below four, TCP
 #: is ruled by timeouts: five are left four and a half by a step of a tenth.
 LARGEST_WINDOW: Final = 200.0

@@ -11,13 +11,10 @@ import numpy as np
 from pi2_fluid.comparison.verification.corners import Corner, Step
 from pi2_fluid.comparison.verification.transients import Transient, read_decay, read_transient
 from pi2_fluid.engines.fluid.fluid import Fluid
-from pi2_fluid.errors import SolverError
+from pi2_fluid.errors import SolverError, quietly
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.transfer import Loop
-from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.network.equilibrium import equilibrium
-
-__all__ = ["COLUMNS", "FluidCase", "fluid_case"]
 
 _REST: Final = 2.5  # updates before the step, which falls between two of them
 _LIVES: Final = 14.0  # time constants of the slowest mode that are followed,

@@ -17,15 +17,13 @@ from pi2_fluid.comparison.verification.chance import delay_spread
 from pi2_fluid.comparison.verification.corners import STEPS, Corner, Step
 from pi2_fluid.comparison.verification.transients import SETTLED, Transient, read_transient
 from pi2_fluid.engines.engine import Engine
-from pi2_fluid.network.assumptions import quietly
+from pi2_fluid.errors import quietly
 from pi2_fluid.results.schema import schema_of
 
 if TYPE_CHECKING:
     import xarray
 
     from pi2_fluid.values import FloatArray
-
-__all__ = ["COLUMNS", "Bounds", "PacketCase", "run_corner"]
 
 _PER_TRIP: Final = 5  # bins
 _NS: Final = 1e9

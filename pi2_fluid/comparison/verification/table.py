@@ -14,8 +14,6 @@ from pi2_fluid.results import Column, make_dataset
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["FLUID", "RUNS", "rows_of", "table_of"]
-
 #: How cases are read, as the attribute ``read_as`` has it: from one trajectory of the fluid for
 #: each step, or from runs through all steps, with bounds for what chance does.
 FLUID: Final = "fluid"

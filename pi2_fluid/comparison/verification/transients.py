@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["SETTLED", "Decay", "Transient", "read_decay", "read_transient"]
-
 #: Part of the largest excursion within which a delay has settled.
 SETTLED: Final = 0.05
 _KEPT: Final = 0.9  # part of the record by whose end it must have: the rest shows that it stays

@@ -19,8 +19,6 @@ from pi2_fluid.laws.registry import name_of
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["require_verifier", "try_corners"]
-
 _LONG: Final = 1.0  # s, of a scenario that is not run
 
 

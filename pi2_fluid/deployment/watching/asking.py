@@ -14,8 +14,6 @@ from typing import Final
 from pi2_fluid.errors import BuildError, QuantityError
 from pi2_fluid.tc.observing.following import Follower, Output
 
-__all__ = ["Asked", "asked"]
-
 #: Where tc is for people who are not root.
 _PLACES: Final = ("/usr/sbin/tc", "/sbin/tc", "/usr/local/sbin/tc")
 _PATIENCE: Final = 10.0  # s

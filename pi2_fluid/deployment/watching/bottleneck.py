@@ -11,8 +11,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from pi2_fluid.deployment.watching.rows import HOLDING, Row
 from pi2_fluid.deployment.watching.wording import size_said
 
-__all__ = ["WINDOW", "Bottleneck", "Loads"]
-
 #: How many outputs are looked back at.
 WINDOW: Final = 30
 _LEAST: Final = 5  # outputs that say anything

@@ -11,8 +11,6 @@ from pi2_fluid.deployment.watching.tree import ordered
 from pi2_fluid.deployment.watching.wording import rate_said
 from pi2_fluid.tc.observing.following import Shown
 
-__all__ = ["Change", "Steps", "Trees", "last_of"]
-
 #: What tc prints among options and counts in fact.
 _COUNTED: Final = frozenset({"direct_packets_stat", "direct_packets", "refcnt", "memory_used"})
 _TIMES: Final = frozenset({"target", "tupdate", "interval", "ce_threshold", "rtt", "lat"})

@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 from pi2_fluid.deployment.watching.rows import Row
 from pi2_fluid.deployment.watching.watcher import Instant
 
-__all__ = ["CONTENT_TYPE", "metrics_of"]
-
 CONTENT_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 

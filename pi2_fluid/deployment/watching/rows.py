@@ -11,8 +11,6 @@ from typing import Final
 
 from pi2_fluid.tc.observing.following import Shown
 
-__all__ = ["Counted", "Row", "row_of"]
-
 _BITS: Final = 8.0
 #: What a queue says of its delay, the first that is there.
 _DELAYS: Final = ("delay", "ldelay", "avg_delay")

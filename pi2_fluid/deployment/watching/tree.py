@@ -11,8 +11,6 @@ from typing import Final
 from pi2_fluid.tc.observing.following import Shown
 from pi2_fluid.tc.observing.rates import SHAPERS, as_rate, place_of
 
-__all__ = ["ordered", "rate_of", "shaped_by"]
-
 _DEEPEST: Final = 64  # a circle of parents ends there
 
 

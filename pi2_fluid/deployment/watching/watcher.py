@@ -18,8 +18,6 @@ from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.observing import Series
 from pi2_fluid.tc.observing.following import Output, Shown
 
-__all__ = ["Instant", "Row", "Watcher"]
-
 _KEPT: Final = 20  # changes
 _COUNTERS: Final = ("bytes", "packets")
 

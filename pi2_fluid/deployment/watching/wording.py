@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
-__all__ = ["rate_said", "size_said", "time_said", "waiting_said"]
-
 _DAY: Final = 86_400.0
 _PREFIXES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 

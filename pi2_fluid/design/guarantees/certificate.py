@@ -30,8 +30,6 @@ from pi2_fluid.records.record import declares
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray, Real
 
-__all__ = ["Certificate", "certify", "frequency_ends", "has_steps", "least_size"]
-
 _FAR: Final = 4.0  # |L| that is out of reach of everything forbidden
 _BLOCK: Final = 2048  # boxes whose temporaries stay in the cache
 #: Of one sender in one cell of PIE's table: boxes, and terms enclosed, some microseconds each.

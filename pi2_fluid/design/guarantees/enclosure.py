@@ -32,23 +32,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, ComplexArray, FloatArray, Real
 
-__all__ = [
-    "ECHO",
-    "Boxes",
-    "Discs",
-    "Family",
-    "PlantBounds",
-    "Terms",
-    "alias_count",
-    "controller_bounds",
-    "enclose",
-    "enclose_in_python",
-    "left_out",
-    "reach",
-    "tail",
-    "terms",
-]
-
 _ROUNDING: Final = 1e-9  # of all terms: rounding errors are some 1e-14 of them
 _REACH: Final = 10.0  # v up to which aliases are enclosed one by one
 _FEWEST: Final = 3  # aliases on each side

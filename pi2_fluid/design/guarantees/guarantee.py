@@ -15,8 +15,6 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.registry import name_of
 from pi2_fluid.laws.sender import Sender
 
-__all__ = ["Guarantee", "guarantee"]
-
 #: Parts of the worst margins found that a proof may leave out, tried in turn: the cost grows as
 #: they shrink.
 _SLACK: Final = (1e-3, 1e-2)

@@ -43,16 +43,6 @@ from pi2_fluid.records.record import declares
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = [
-    "Cells",
-    "angles_of",
-    "any_mixture_is_stable",
-    "cells_of",
-    "discs_of",
-    "frequencies_of",
-    "mixed_load",
-]
-
 _CELLS: Final = (24, 64, 256)  # of R, tried in turn
 _MOST_BOXES: Final = 12_000
 _BLOCK: Final = 64  # boxes at once: times cells and senders

@@ -23,8 +23,6 @@ from pi2_fluid.loop.zeros import zero_between
 if TYPE_CHECKING:
     from pi2_fluid.values import Curve, FloatArray
 
-__all__ = ["interval_range", "jitter_margin"]
-
 _SPAN: Final = 10.0  # times T, where the search for other intervals ends
 _STEPS: Final = 12
 _INSIDE: Final = 1e-4

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.results.dataset import Columns
 
-__all__ = ["Answer", "plain"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:

@@ -15,8 +15,6 @@ from pi2_fluid.results.dataset import Column, Columns
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Compared", "compared", "comparison"]
-
 _TAIL: Final = 0.025
 _TINY: Final = 1e-4  # s, and of a share: less is the same to people
 _RATIOS: Final = np.array([about.compared == "ratio" for about in MEASURES.values()])

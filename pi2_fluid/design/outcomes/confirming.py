@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.values import FloatArray
 
-__all__ = ["confirm"]
-
 #: What is compared in `rms_z`.
 _FELT: Final = ("p99", "p99_after", "mean_after", "peak_after", "sd", "rate_measured")
 #: A share below this cannot be told from none (of the capacity).

@@ -19,8 +19,6 @@ from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.tc.options import LAWS, defaults
 from pi2_fluid.tc.qdisc import build
 
-__all__ = ["GAINS", "Kind", "read_kind"]
-
 #: Of the default's gains. RFC 9332's rule for 100 ms is the default of DualPI2, to a part of 256.
 _ALPHAS: Final = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
 _BETAS: Final = (0.55, 0.67, 0.8, 1.0, 1.22, 1.47, 1.77, 2.2, 2.7, 3.2)

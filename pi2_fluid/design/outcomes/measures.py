@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pi2_fluid.results.dataset import Columns
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["BIN", "MEASURES", "Measure", "Stretch", "measure"]
-
 #: Rows of a run (s), by which sd, peak and rate are measured.
 BIN: Final = 0.02
 _HIGH: Final = 0.99

@@ -16,18 +16,15 @@ import numpy as np
 
 from pi2_fluid.design.outcomes.lattice import GAINS
 from pi2_fluid.design.outcomes.measures import BIN
-from pi2_fluid.errors import DomainError, ScenarioError, SolverError, UnsupportedError
+from pi2_fluid.errors import DomainError, ScenarioError, SolverError, UnsupportedError, quietly
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.transfer import Loop
-from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.network.cells import Cell
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.schedule import NS, flow_lives, mean_capacity
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Values
-
-__all__ = ["Spot", "least_margins", "shortlist", "spots_of", "unless_refused"]
 
 T = TypeVar("T")
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Difference", "Race", "Request", "Rules", "Tally", "certain_loss", "difference_of"]
-
 
 class Tally(NamedTuple):
     """What was measured of a candidate, of shape (cells, seeds): less cost is better."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pi2_fluid.engines.engine import Engine
     from pi2_fluid.tc import Qdisc
 
-__all__ = ["Recommendation"]
-
 _GAINS: Final = ("alpha", "beta", "update_interval", "target", "k")
 _SHOWN: Final = ("p99", "p99_after", "mean_after", "rate", "rate_after", "l4s_p99", "completion")
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import FloatArray
 
-__all__ = ["TuningInterrupted", "recommend"]
-
 #: Runs after which no round begins.
 _RUNS: Final = 2500
 #: s, beyond which blocks of a histogram are longer than a second.

@@ -19,8 +19,6 @@ from pi2_fluid.results.runs import uninterrupted
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Job", "Runner", "costs", "run_job"]
-
 _PACKAGE: Final = "pi2-fluid"
 #: Between the seeds of cells, so that cells are independent of one another.
 _APART: Final = 2**32

@@ -19,8 +19,6 @@ from pi2_fluid.loop.margins import Margins
 from pi2_fluid.network.cells import Cell
 from pi2_fluid.network.long_flows import LongFlows
 
-__all__ = ["Standing", "rtt_that_keeps", "standing"]
-
 _SMALLEST: Final = 4.0  # segments: a window of fewer has hardly a loop
 _LONGEST: Final = 5.0  # s
 _TOLERANCE: Final = 1e-2  # of a round-trip time

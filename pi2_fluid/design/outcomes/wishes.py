@@ -20,8 +20,6 @@ from pi2_fluid.results.seeds import is_integer, seed_list
 from pi2_fluid.tc.qdisc import Qdisc
 from pi2_fluid.units import LONG_WAIT, validate_choice, validate_number
 
-__all__ = ["FREE", "VALUES", "Wishes", "read_wishes"]
-
 #: What all of the capacity is worth, in logarithms of delay.
 VALUES: Final = {"delay": 2.0, "balanced": 5.0, "rate": 20.0}
 FREE: Final = "free"

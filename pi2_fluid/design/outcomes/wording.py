@@ -14,18 +14,6 @@ if TYPE_CHECKING:
     from pi2_fluid.design.outcomes.answer import Answer
     from pi2_fluid.design.outcomes.standing import Standing
 
-__all__ = [
-    "change_in_words",
-    "gains_of",
-    "latex_of",
-    "notes_of",
-    "outcomes_of",
-    "percent",
-    "points",
-    "summary_of",
-    "verdict_of",
-]
-
 _COLUMNS: Final = {
     "p99": "p99, %",
     "p99_after": "p99 after, %",

@@ -20,8 +20,6 @@ from pi2_fluid.units import validate_quantity
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
 
-__all__ = ["Beginning", "begin", "begin_links"]
-
 _KEYS: Final = ("window", "queue", "controller")
 _ROUNDED: Final = 1e-9  # by what part a queue at rest may seem longer than its buffer
 

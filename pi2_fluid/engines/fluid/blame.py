@@ -19,16 +19,6 @@ from pi2_fluid.network.scenario import Scenario
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
 
-__all__ = [
-    "LAW_ERRORS",
-    "OUR_ERRORS",
-    "blame_acked",
-    "blame_failure",
-    "blame_kink",
-    "named_by_oracle",
-    "require_probability",
-]
-
 #: What arithmetic raises on plain floats where NumPy would return infinity or NaN.
 LAW_ERRORS: Final = (ArithmeticError, ValueError)
 #: Of those, what says itself what is wrong.

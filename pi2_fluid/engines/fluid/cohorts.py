@@ -22,8 +22,6 @@ from pi2_fluid.network.scenario import Scenario
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Cohorts", "split_starts"]
-
 _PARTS: Final = 10  # of a class: twenty move the highest peak of the papers' scenarios by 0.3 %
 _MOST: Final = 100  # cohorts of all classes together, if two of each are not more
 

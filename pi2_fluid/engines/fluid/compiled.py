@@ -23,20 +23,6 @@ from pi2_fluid.network.scenario import Scenario
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "FAILURES",
-    "explained",
-    "fill",
-    "follow",
-    "limits_of",
-    "obstacle",
-    "pack",
-    "pack_class",
-    "pack_law",
-    "run_compiled",
-    "unknown_law",
-]
-
 _STEPS: Final = 100_000  # between two looks at the keyboard: some 20 ms
 #: What the kernel's errors are, but for one that needs more words.
 FAILURES: Final = {

@@ -11,8 +11,6 @@ from pi2_fluid.engines.fluid.history import Segment
 from pi2_fluid.engines.fluid.plant import Plant
 from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Heard, Mode, View
 
-__all__ = ["Event", "Trial", "apply_event", "crossed_events", "locate_event"]
-
 T = TypeVar("T")
 
 #: What every class hears at an instant, given the view of that instant.

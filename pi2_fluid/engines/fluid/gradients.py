@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import Number
 
-__all__ = ["gradient"]
-
 _NUDGE: Final = 1e-3  # relative, and half of it
 _TOLERANCE: Final = 1e-12
 _AGREEMENT: Final = 1e-2  # of the two differences, relative to the larger of the derivatives

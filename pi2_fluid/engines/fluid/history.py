@@ -13,8 +13,6 @@ import math
 from bisect import bisect_right
 from typing import Any, Final, NamedTuple
 
-__all__ = ["BEGINNING", "History", "Reader", "Segment", "Stretch"]
-
 BEGINNING: Final = -math.inf
 _HALVES: Final = 60  # of a step leave less than rounding
 _SAME: Final = 1e-15  # of a step

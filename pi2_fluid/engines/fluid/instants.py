@@ -8,8 +8,6 @@ from pi2_fluid.engines.fluid.history import BEGINNING, History
 from pi2_fluid.engines.fluid.plant import Plant
 from pi2_fluid.engines.fluid.state import Mode, View
 
-__all__ = ["Reporter", "Row"]
-
 
 class Row(NamedTuple):
     """What is reported of one instant."""

@@ -37,8 +37,6 @@ from pi2_fluid.engines.fluid.state import Heard, Mode, View
 from pi2_fluid.engines.fluid.timeline import SAME, Schedule
 from pi2_fluid.errors import SolverError
 
-__all__ = ["Accuracy", "Row", "Run"]
-
 _MOST_TRIALS: Final = 60
 _THIRD: Final = 1.0 / 3.0
 # Of a round-trip time: so that no stage needs a past that is not there yet, and where it can be

@@ -17,12 +17,11 @@ from pi2_fluid.engines.fluid.plant import Plant
 from pi2_fluid.engines.fluid.state import Basin, Mode, View
 from pi2_fluid.engines.fluid.tangents import QueueTangent, Tangent, queue_tangent_of, tangent_of
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.laws.aqm import Seen, Signal
+from pi2_fluid.laws.aqm import Signal
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.network.equilibrium import equilibrium
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
-
-__all__ = ["OPEN", "LinearPlant"]
 
 OPEN: Final = 2  # the bound of a queue that has none
 

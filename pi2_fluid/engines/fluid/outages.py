@@ -19,8 +19,6 @@ from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["has_outages", "refuse_outages", "report_outages", "without_outages"]
-
 #: bit/s that a link serves during an outage.
 _LEFT: Final = 1.0
 

@@ -26,10 +26,9 @@ from pi2_fluid.engines.fluid.sides import (
     compared_rate,
 )
 from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Basin, Heard, Mode, Read, State, View
-from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.aqm import Aqm, Signal
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.network.scenario import Scenario
-
-__all__ = ["SLOWEST", "Plant", "is_bounded", "slopes_in_buffer"]
 
 #: Of an instant: delays of the bands, round-trip times and rates of the classes, growth of the
 #: bands, and what they serve.

@@ -16,17 +16,6 @@ from pi2_fluid.network.packets_only import refuse_detours, refuse_losses, refuse
 from pi2_fluid.network.routes import places_of
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = [
-    "UPDATES",
-    "not_modelled",
-    "require_hops_in_rings",
-    "require_one_band",
-    "require_rates_of_states",
-    "require_round_trips",
-    "require_shares",
-    "require_tangents",
-]
-
 UPDATES: Final = ("sampled", "continuous")
 # Of a link and of flows: what only packets can feel.
 _PACKETS_ONLY: Final = (

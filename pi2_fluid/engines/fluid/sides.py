@@ -14,12 +14,11 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.aqm import Aqm, Signal
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.tape import Tape
 from pi2_fluid.laws.tapes import numbers_on_tape, tape_of
-
-__all__ = ["Compared", "QueueCompared", "Sides", "compared_queue", "compared_rate"]
 
 #: The answer of each comparison of a law, by its number; None: by the numbers that it compares.
 Sides: TypeAlias = tuple[int, ...] | None

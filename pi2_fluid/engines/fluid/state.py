@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
 from pi2_fluid.engines.fluid.sides import Sides
-from pi2_fluid.laws.aqm import Seen, Signal
-
-__all__ = ["EMPTY", "FREE", "FULL", "Basin", "Heard", "Mode", "Read", "State", "View"]
+from pi2_fluid.laws.aqm import Signal
+from pi2_fluid.laws.seen import Seen
 
 #: The state of a sender: a number, or a tuple of several.
 State: TypeAlias = float | tuple[float, ...]

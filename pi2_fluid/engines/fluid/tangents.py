@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pi2_fluid.engines.fluid.state import Heard, State
-from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.derivatives import differentiate
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.sender import Sender
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pi2_fluid.values import FloatArray, Number
-
-__all__ = ["QueueTangent", "Tangent", "dot", "minus", "queue_tangent_of", "tangent_of"]
 
 
 class Tangent(NamedTuple):

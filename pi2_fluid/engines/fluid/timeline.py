@@ -10,8 +10,6 @@ from pi2_fluid.engines.fluid.state import Mode
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["SAME", "Happening", "Schedule", "shortest_interval"]
-
 #: Instants closer than this are one (s); a generous tolerance costs accuracy.
 SAME: Final = 1e-12
 

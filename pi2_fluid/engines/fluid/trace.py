@@ -13,8 +13,6 @@ from pi2_fluid.engines.fluid.plant import Plant
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Trace", "trace_rows", "window_of"]
-
 
 class Trace(NamedTuple):
     """Samples of a trajectory, in packets and seconds. n samples, m classes, b bands.

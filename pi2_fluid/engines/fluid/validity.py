@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.engines.fluid.trace import Trace
-from pi2_fluid.errors import show_value
-from pi2_fluid.network.assumptions import warn_of
+from pi2_fluid.errors import show_value, warn_of
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pi2_fluid.values import BoolArray, FloatArray
-
-__all__ = ["check_runs", "check_trajectory"]
 
 _ROUNDING: Final = 1e-9
 # Below this time (s), and this part of that in which a class sends, it is a dip, such as after slow

@@ -23,8 +23,6 @@ from typing import IO, Any, Final, NamedTuple
 from pi2_fluid.engines.linux.reader import Log, read_log
 from pi2_fluid.errors import SolverError
 
-__all__ = ["Machine", "run_guests", "start_command"]
-
 _PATIENCE: Final = 0.05  # s between two looks at the guests
 _SILENCE: Final = 300.0  # s without a word, after which a guest hangs
 _LINES: Final = 12  # of its console that are kept

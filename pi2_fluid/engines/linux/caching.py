@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["cache_folder", "locked"]
-
 
 def cache_folder() -> Path:
     """Return the folder of all that is made once: pi2-fluid in $XDG_CACHE_HOME, or in ~/.cache.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray, Number
 
-__all__ = ["count_log"]
-
 _CONTROL: Final = 200  # bytes: what is shorter opens connections, or ends them
 _ECT0, _CE = 2, 3
 _AT_DEQUEUE: Final = ("codel", "fq_codel")  # qdiscs that drop there, whatever law they stand for

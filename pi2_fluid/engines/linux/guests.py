@@ -13,8 +13,6 @@ from typing import Final
 from pi2_fluid.engines.linux.caching import cache_folder
 from pi2_fluid.errors import BuildError
 
-__all__ = ["guest_program", "seed_library"]
-
 SOURCES: Final = Path(__file__).parent / "guest"
 
 _COMPILERS: Final = ("cc", "gcc", "clang")

@@ -17,8 +17,6 @@ from pi2_fluid.engines.linux.boot import Machine, run_guests
 from pi2_fluid.engines.linux.guests import guest_program
 from pi2_fluid.errors import SolverError, UnsupportedError
 
-__all__ = ["host_machine", "host_release", "require_host"]
-
 _COMMAND: Final = ("unshare", "-rnmpf", "--kill-child", "chroot", ".", "/init", "shared")
 _ELSEWHERE: Final = "use a kernel of its own (pi2-fluid linux build), or Packets()"
 #: What the program says when the kernel knows no qdisc, filter or congestion control of a name.

@@ -15,8 +15,6 @@ from pi2_fluid.engines.linux.caching import cache_folder
 from pi2_fluid.engines.linux.guests import seed_library
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 
-__all__ = ["Kernel", "find_kernel", "list_kernels", "read_kernel"]
-
 #: The environment variable that names a kernel's folder.
 VARIABLE: Final = "PI2_FLUID_KERNEL"
 

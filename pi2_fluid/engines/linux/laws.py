@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.red import Red
     from pi2_fluid.laws.aqms.taildrop import TailDrop
 
-__all__ = ["HZ", "Told", "congestion_of", "qdisc_of"]
-
 #: Ticks per second of the guest's kernel.
 HZ: Final = 1000
 

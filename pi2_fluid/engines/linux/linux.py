@@ -29,8 +29,6 @@ from pi2_fluid.units import validate_choice, validate_number
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Linux"]
-
 _LEAST_MEMORY: Final = 256  # MiB of a guest, beside what its packets take
 _MOST_MEMORY: Final = 8192
 _PACKET_MEMORY: Final = 8192  # bytes that a packet under way takes, with its copy and its record

@@ -15,26 +15,6 @@ from typing import Final, NamedTuple
 
 from pi2_fluid.network.schedule import NS
 
-__all__ = [
-    "TICK",
-    "Message",
-    "add_address",
-    "add_clsact",
-    "add_default_route",
-    "add_htb",
-    "add_neighbour",
-    "add_netem",
-    "add_priorities",
-    "add_qdisc",
-    "add_veth",
-    "attribute",
-    "enable_link",
-    "mark_as_l4s",
-    "nest",
-    "netem_lottery",
-    "set_htb_class",
-]
-
 #: ns in which the kernel's packet scheduler counts time.
 TICK: Final = 64
 

@@ -14,8 +14,6 @@ from pi2_fluid.laws.aqms.qdisc import Qdisc
 from pi2_fluid.laws.kernel.qdiscs import told
 from pi2_fluid.network.link import Link
 
-__all__ = ["holds", "options_of"]
-
 _OPTIONS: Final = 2  # TCA_OPTIONS
 #: The number of each option's attribute, and of that of the limit in packets, if there is one.
 _NUMBERS: Final[dict[str, dict[str, int]]] = {

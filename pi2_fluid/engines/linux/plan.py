@@ -60,8 +60,6 @@ from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
 from pi2_fluid.ops import Number
 from pi2_fluid.units import format_quantity
 
-__all__ = ["SHORTEST_BIN", "flow_times", "make_plan", "not_modelled"]
-
 #: The shortest bin of a result (s).
 SHORTEST_BIN: Final = 0.001
 

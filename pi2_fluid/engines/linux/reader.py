@@ -25,19 +25,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = [
-    "DROPPED",
-    "FLOW",
-    "PACKET",
-    "QUEUE",
-    "QUEUED",
-    "Log",
-    "controller",
-    "fates",
-    "read_log",
-    "sojourns",
-]
-
 #: In the place of a packet's ECN bits when it left: it was dropped, or it is not known whether.
 DROPPED: Final = 255
 #: It has not been seen to leave when the log ends.

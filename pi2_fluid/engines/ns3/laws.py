@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.senders.dctcp import Dctcp
     from pi2_fluid.laws.senders.reno import Reno
 
-__all__ = ["Described", "congestion_of", "ns3_attributes", "queue_disc_of"]
-
 _TABLE: Final = "rfc8033"
 _DECAY: Final = 0.98  # of an idle PIE
 _LATER: Final = 2  # how the kernel numbers a `half_target` that is asked of the last update's delay

@@ -21,8 +21,6 @@ from pi2_fluid.units import validate_number
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Ns3"]
-
 _SHORTEST: Final = 1e-9  # s
 
 

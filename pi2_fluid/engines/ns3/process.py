@@ -23,8 +23,6 @@ from pi2_fluid.errors import SolverError, UnsupportedError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["COMMAND", "require_installed", "run_seeds"]
-
 #: What is started: a Python of its own, which looks for nothing beside the script.
 COMMAND: Final = (sys.executable, "-P", str(Path(__file__).with_name("child.py")))
 _KINDS: Final = {"delays": np.dtype(np.uint32), "segments": np.dtype(np.uint32)}

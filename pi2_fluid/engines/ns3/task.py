@@ -25,8 +25,6 @@ from pi2_fluid.ops import Number
 from pi2_fluid.results.delays import bins_per_histogram
 from pi2_fluid.units import format_quantity
 
-__all__ = ["Task", "make_task", "not_modelled", "row_delays"]
-
 _PACKET: Final = (100, 65535)  # bytes
 _CAPACITY: Final = (1e3, 1e11)  # bit/s
 _MOST_BUFFER: Final = 2**31 - 1

@@ -15,23 +15,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray, Quantity
 
-__all__ = [
-    "FULL",
-    "LATEST",
-    "LONGEST_DELAY",
-    "MOST_BYTES",
-    "as_array",
-    "as_draws",
-    "read_backlogs",
-    "read_columns",
-    "read_delays",
-    "read_numbers",
-    "read_rolls",
-    "read_row",
-    "read_words",
-    "spread",
-]
-
 #: s, of a packet in a queue.
 LONGEST_DELAY: Final = 60.0
 #: us, since the first event: 30 years.

@@ -21,8 +21,6 @@ from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, to_ns
 from pi2_fluid.network.transfers import Transfers
 
-__all__ = ["ECT0", "ECT1", "NOT_ECT", "advance", "ecn_field", "pack", "run_packets", "with_seed"]
-
 #: The ECN field of packets, as the kernel numbers it.
 NOT_ECT, ECT1, ECT0 = 0, 1, 2
 _AS_IT_IS: Final = -1

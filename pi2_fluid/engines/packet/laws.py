@@ -13,8 +13,6 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.link import Link, with_buffer
 from pi2_fluid.records.record import declares
 
-__all__ = ["congestion_of", "discipline_of", "require_congestion", "require_discipline"]
-
 
 def discipline_of(law: Aqm, link: Link) -> tuple[str, dict[str, float]]:
     """Return the name and the parameters of the queue discipline that runs a law.

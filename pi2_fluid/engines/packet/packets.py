@@ -30,8 +30,6 @@ from pi2_fluid.units import validate_number
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Packets", "simulate", "simulate_discipline"]
-
 _PATIENCE: Final = 0.1  # s between two reports of progress
 _FEW: Final = 5_000  # events: half a millisecond, about what threads cost
 

@@ -15,8 +15,6 @@ from pi2_fluid.results.dataset import Columns
 from pi2_fluid.results.runs import runs_columns
 from pi2_fluid.results.schema import RUNS, provenance
 
-__all__ = ["described", "packet_columns"]
-
 
 def packet_columns(
     scenario: Scenario, outcomes: Mapping[int, Mapping[str, Any]], length: int, interrupted: bool

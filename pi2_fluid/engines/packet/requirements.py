@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import Number
 
-__all__ = [
-    "Sizes",
-    "bin_length",
-    "interval_of",
-    "require_packets",
-    "require_room",
-    "sizes_of",
-    "trace_length",
-]
-
-
 # The kernel's, times in ns.
 _LIMITS: Final = _core.packet_limits()
 _LONGEST: Final = _LIMITS["LONGEST"]

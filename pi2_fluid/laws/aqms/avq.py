@@ -9,15 +9,14 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pi2_fluid.errors import DomainError, show_value
-from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.packet_limits import require_single, require_whole_packets
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.ops import Number, exp, expm1, log, maximum, minimum, where
 from pi2_fluid.records.record import Parameter, choice, quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
-
-__all__ = ["Avq"]
 
 _MARKINGS: Final = ("mm1k", "overflow")
 #: What a load or a virtual capacity is taken for that is 0, of which there is no logarithm.

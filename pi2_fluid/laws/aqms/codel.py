@@ -15,9 +15,6 @@ from pi2_fluid.units import LONG_WAIT
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
 
-__all__ = ["CoDel"]
-
-
 _SHORTEST: Final = 1e-5  # s
 
 

@@ -11,8 +11,6 @@ from pi2_fluid.laws.kernel.units import AT_ENQUEUE, COUPLING
 from pi2_fluid.ops import Number, minimum, sqrt, where
 from pi2_fluid.records.record import Parameter, again, choice, quantity
 
-__all__ = ["CoupledFamily", "CoupledPi2"]
-
 # p' = p/k multiplied by k again may exceed p = 1 by a rounding error; that is not clamping.
 _ROUNDING = 1e-12
 

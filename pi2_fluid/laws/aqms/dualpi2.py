@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
-from pi2_fluid.laws.aqm import Seen, Signal
+from pi2_fluid.laws.aqm import Signal
 from pi2_fluid.laws.aqms.coupled import CoupledFamily, CoupledPi2
 from pi2_fluid.laws.aqms.pi_family import (
     PiFamily,
@@ -34,14 +34,13 @@ from pi2_fluid.laws.packet_limits import (
     require_whole,
     require_whole_packets,
 )
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.ops import Number, maximum, minimum, namespace, where
 from pi2_fluid.records.record import OptionalParameter, Parameter, again, choice, quantity
 from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
-
-__all__ = ["DualPi2"]
 
 # The ramp's inverse and back may exceed 1 by a rounding error; that is not its upper corner.
 _ROUNDING: Final = 1e-12

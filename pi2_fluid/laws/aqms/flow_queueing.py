@@ -15,8 +15,6 @@ from pi2_fluid.records.record import OptionalParameter, Parameter, quantity
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm, Line
 
-__all__ = ["FlowQueueing"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class FlowQueueing(PacketsOnly):

@@ -16,8 +16,6 @@ from pi2_fluid.units import LONG_WAIT
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
 
-__all__ = ["FqCodel"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class FqCodel(FlowQueueing):

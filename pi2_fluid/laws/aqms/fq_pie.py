@@ -13,8 +13,6 @@ from pi2_fluid.records.record import OptionalParameter, Parameter, again
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
 
-__all__ = ["FqPie"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class FqPie(FlowQueueing):

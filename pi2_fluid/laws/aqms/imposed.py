@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
-from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.aqms.pi2 import Pi2
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.sines import Sines
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import (
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import FloatArray
-
-__all__ = ["Imposed", "can_be_imposed"]
 
 _ROUNDING = 1e-12
 

@@ -17,8 +17,6 @@ from pi2_fluid.units import LONG_WAIT, SLOW_LINK, broadcast_shape, validate_quan
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
 
-__all__ = ["Pi"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pi(PiFamily):

@@ -12,8 +12,6 @@ from pi2_fluid.ops import Number, sqrt
 from pi2_fluid.records.record import Parameter, again, choice
 from pi2_fluid.units import validate_quantity
 
-__all__ = ["Pi2"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pi2(PiFamily):

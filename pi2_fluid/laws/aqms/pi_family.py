@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
-from pi2_fluid.laws.aqm import Aqm, Seen
+from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.kernel.gains import parts_behind
 from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, MICROSECONDS, told_to_tc, unit_of
 from pi2_fluid.laws.packet_limits import require_single, require_time
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.ops import Number, maximum, minimum
 from pi2_fluid.records.record import (
     OptionalParameter,
@@ -28,17 +29,6 @@ from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
-
-__all__ = [
-    "LOOP_WORDS",
-    "PiFamily",
-    "controller_numbers",
-    "controller_parameters",
-    "dualpi2_gains",
-    "first_update_of",
-    "require_computable",
-    "require_integer_gains",
-]
 
 _LARGEST_GAIN: Final = 1e5  # Hz, of alpha and beta
 _REAL, _DUALPI2, _2016 = range(3)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.laws.aqm import Seen, Signal
+from pi2_fluid.laws.aqm import Signal
 from pi2_fluid.laws.aqms.pi_family import (
     PiFamily,
     controller_numbers,
@@ -21,6 +21,7 @@ from pi2_fluid.laws.aqms.pi_family import (
 )
 from pi2_fluid.laws.kernel.units import PIE_GAIN, PIE_INTERVAL, PIE_TARGET, SWITCH
 from pi2_fluid.laws.packet_limits import require_single
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.ops import Number, sqrt, where
 from pi2_fluid.records.record import OptionalParameter, Parameter, again, choice, quantity
 from pi2_fluid.units import LONG_WAIT
@@ -28,8 +29,6 @@ from pi2_fluid.units import LONG_WAIT
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
     from pi2_fluid.values import FloatArray
-
-__all__ = ["STEP", "TABLES", "Pie", "just_below", "pie_parameters"]
 
 E = TypeVar("E", float, "FloatArray")
 

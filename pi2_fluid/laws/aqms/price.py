@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.exponential import highest_price, marked, price_of
 from pi2_fluid.laws.packet_limits import require_time
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.ops import Number, maximum
 from pi2_fluid.records.record import Parameter, quantity
 from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
-
-__all__ = ["Price"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

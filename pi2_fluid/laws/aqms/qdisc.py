@@ -13,8 +13,6 @@ from pi2_fluid.laws.packets_only import PacketsOnly
 from pi2_fluid.records.record import beside, choice
 from pi2_fluid.units import validate_choice
 
-__all__ = ["Qdisc"]
-
 
 def _declared(law: Qdisc) -> dict[str, dataclasses.Field[Any]]:
     return {word: option.field for word, option in QDISCS[law.name].items()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
-from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.aqms.red_ramps import (
     SECOND_RAMP,
     anywhere,
@@ -18,14 +18,13 @@ from pi2_fluid.laws.aqms.red_ramps import (
     require_integers,
 )
 from pi2_fluid.laws.packet_limits import require_single, require_time, require_whole_packets
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.ops import Number, log1p, maximum, minimum, where
 from pi2_fluid.records.record import OptionalParameter, Parameter, choice, numbers_of, quantity
 from pi2_fluid.units import LONG_WAIT, is_traced
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
-
-__all__ = ["Red"]
 
 # Adaptive RED: where in the span from min to max the average is to be, how max_p is moved there
 # and within which limits (Floyd, Gummadi, Shenker, section 3).

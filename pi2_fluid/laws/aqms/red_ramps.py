@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
     from pi2_fluid.values import Truth
 
-__all__ = ["SECOND_RAMP", "anywhere", "check_second_ramp", "count_in_packets", "require_integers"]
-
 #: The fields of the ramp for packets that can be marked.
 SECOND_RAMP: Final = ("mark_min", "mark_max", "mark_max_p")
 _THRESHOLDS: Final = ("min", "max", "mark_min", "mark_max")

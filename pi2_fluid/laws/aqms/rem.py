@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pi2_fluid.errors import DomainError, show_value
-from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.exponential import highest_price, marked, price_of
 from pi2_fluid.laws.packet_limits import require_single, require_time, require_whole_packets
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.ops import Number, log1p, maximum, where
 from pi2_fluid.records.record import OptionalParameter, Parameter, choice, numbers_of, quantity
 from pi2_fluid.units import LONG_WAIT
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Line
-
-__all__ = ["Rem"]
 
 _VARIANTS: Final = ("ns2", "ns3")
 

@@ -6,10 +6,9 @@ import dataclasses
 from typing import ClassVar, NoReturn
 
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.aqm import Aqm, Signal
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.ops import Number, where
-
-__all__ = ["TailDrop"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,15 +9,6 @@ import math
 import struct
 from typing import Final
 
-__all__ = [
-    "PARTS_PER_HERTZ",
-    "gain_in_hertz",
-    "parts_behind",
-    "scale_gain",
-    "single",
-    "unscale_gain",
-]
-
 #: What the gains are counted in between tc and the kernel.
 PARTS_PER_HERTZ: Final = 256
 

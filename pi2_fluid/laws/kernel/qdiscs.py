@@ -20,16 +20,6 @@ from pi2_fluid.records.record import choice, quantity
 from pi2_fluid.records.unit import Unit
 from pi2_fluid.units import LONG_WAIT, validate_choice, validate_number
 
-__all__ = [
-    "MOST_FLOWS",
-    "MOST_QUANTUM",
-    "QDISCS",
-    "Option",
-    "Value",
-    "told",
-    "validate_option",
-]
-
 #: Into how many queues flows are hashed, and how many bytes one sends in its turn, at most.
 MOST_FLOWS: Final = 65536
 MOST_QUANTUM: Final = 1 << 20

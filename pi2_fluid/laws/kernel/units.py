@@ -26,23 +26,6 @@ from pi2_fluid.laws.kernel.gains import (
 from pi2_fluid.records.record import default_of
 from pi2_fluid.records.unit import Unit
 
-__all__ = [
-    "AT_ENQUEUE",
-    "COUPLING",
-    "DUALPI2_GAIN",
-    "MICROSECONDS",
-    "PACKETS",
-    "PERCENT",
-    "PIE_GAIN",
-    "PIE_INTERVAL",
-    "PIE_TARGET",
-    "SWITCH",
-    "Switched",
-    "Told",
-    "told_to_tc",
-    "unit_of",
-]
-
 _TICK: Final = 64  # ns, of PIE's clock
 _FORGIVEN: Final = 1e-3  # us that a binary number may fall short of the decimal one
 _LARGEST_READ: Final = float(2**24)  # Hz: beyond all that a kernel takes

@@ -17,8 +17,6 @@ from pi2_fluid.units import SLOW_LINK, is_traced, validate_quantity
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
 
-__all__ = ["Cbr"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Cbr(Sender):

@@ -12,8 +12,6 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import described
 
-__all__ = ["Congestion"]
-
 _NEEDED: Any = None
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,15}")  # TCP_CA_NAME_MAX, and no space
 

@@ -8,8 +8,6 @@ from typing import ClassVar
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.records.record import Parameter, quantity
 
-__all__ = ["CReno"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CReno(Reno):

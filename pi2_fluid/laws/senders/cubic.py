@@ -9,8 +9,6 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number, cbrt, sqrt, where
 from pi2_fluid.records.record import Parameter, choice, quantity
 
-__all__ = ["Cubic"]
-
 _State: TypeAlias = tuple[Number, Number, Number, Number]
 
 # Segments per round trip by which the Reno-friendly estimate grows. Linux adds one for every 15/8

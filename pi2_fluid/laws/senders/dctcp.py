@@ -11,8 +11,6 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number, exp, log, maximum, minimum, sqrt, where
 from pi2_fluid.records.record import Parameter, choice, quantity
 
-__all__ = ["Dctcp"]
-
 _State: TypeAlias = tuple[Number, Number]
 
 _MOST_GAIN_BITS: Final = 10

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Paganini"]
-
 # Rates (segments/s) between which a utility of one's own is searched.
 _RATES: Final = (1e-9, 1e30)
 _MOST_MARKS: Final = 128  # that packets remember

@@ -10,8 +10,6 @@ from pi2_fluid.ops import Number, sqrt, where
 from pi2_fluid.records.record import Parameter, choice, quantity
 from pi2_fluid.units import LONG_PATH
 
-__all__ = ["Prague"]
-
 _State: TypeAlias = tuple[Number, Number]
 
 # Of each version: alpha at the beginning, and round trips after slow start until the virtual

@@ -9,8 +9,6 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number, sqrt
 from pi2_fluid.records.record import Parameter, choice, numbers_of, quantity
 
-__all__ = ["Reno"]
-
 #: Segments per round trip; receivers acknowledge every second one.
 _INCREASE: Final = {"per_segment": 1.0, "per_ack": 0.5}
 

@@ -9,8 +9,6 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import Parameter, quantity
 
-__all__ = ["Scalable"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scalable(Sender):

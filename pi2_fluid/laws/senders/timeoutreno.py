@@ -10,8 +10,6 @@ from pi2_fluid.ops import Number, sqrt
 from pi2_fluid.records.record import Parameter, quantity
 from pi2_fluid.units import LONG_PATH
 
-__all__ = ["TimeoutReno"]
-
 _State: TypeAlias = tuple[Number, Number]
 
 

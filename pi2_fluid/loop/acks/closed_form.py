@@ -19,8 +19,6 @@ from pi2_fluid.loop.acks.plant import AckLoop
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["closed_form_ack_margins"]
-
 
 def closed_form_ack_margins(
     loop: AckLoop, *, half_sample: bool

@@ -26,8 +26,6 @@ from pi2_fluid.loop.state_space import once
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["compiled_plants"]
-
 _MOST_STATES: Final = 4
 
 

@@ -21,8 +21,6 @@ from pi2_fluid.loop.updates import respond
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray
 
-__all__ = ["HARMONICS", "find_echoes"]
-
 HARMONICS: Final = 8  # of each class, unless others are asked for
 _ALIASES: Final = 400  # pairs
 _ROUNDS: Final = 60

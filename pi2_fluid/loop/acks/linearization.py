@@ -29,8 +29,6 @@ from pi2_fluid.network.equilibrium import OperatingPoint
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Number
 
-__all__ = ["ack_slopes", "linearize_acks"]
-
 
 def linearize_acks(
     senders: Sequence[Sender],

@@ -27,8 +27,6 @@ from pi2_fluid.loop.state_space import element_of
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["Paused", "Pauses"]
-
 _TRAILING: Final = {"growth": 1}
 _LEAST_SINC: Final = 0.2173  # -sin(v)/v is below this everywhere
 

@@ -22,8 +22,6 @@ from pi2_fluid.loop.roots import differentiation, interpolation, with_pasts
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["closed_equations", "eigenvalues"]
-
 _FARTHEST: Final = 1e9  # rad/s: beyond lie the infinite eigenvalues of algebraic equations
 
 

@@ -40,16 +40,6 @@ if TYPE_CHECKING:
     #: From a delay (s) to e^{-s delay}.
     Shift = Callable[[FloatArray], ComplexArray]
 
-__all__ = [
-    "AckClass",
-    "AckLoop",
-    "Answer",
-    "answer_of",
-    "class_delays",
-    "delay_response",
-    "state_matrix",
-]
-
 #: Seconds over a round-trip time: how long a paced sender's smoothed round-trip time lags behind
 #: the measured one. Linux's filter has gain 1/8 per acknowledgement of some two samples a round
 #: trip at least; measured responses of paced senders are met with a quarter.

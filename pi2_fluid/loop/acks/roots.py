@@ -42,8 +42,6 @@ from pi2_fluid.loop.updates import highest_frequency, longest_delay, respond
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, FloatArray
 
-__all__ = ["count_in_strip", "without_echoes"]
-
 _NODES: Final = (24, 48, 96)
 _MOST_STATES: Final = (
     10  # with five variables a class more, times 96 nodes: eigenvalues take seconds

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["alias_sum_of_acks", "sum_all"]
-
 _ALIASES: Final = 48  # pairs
 _BLOCK: Final = 2**16  # complex numbers evaluated at once
 

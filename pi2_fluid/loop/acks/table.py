@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray
 
-__all__ = ["echo_dataset"]
-
 
 def echo_dataset(
     modes: ComplexArray, numbers: Sequence[int], attrs: Mapping[str, str | float]

@@ -14,8 +14,6 @@ from pi2_fluid.loop.state_space import once
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["response_bound"]
-
 _SAMPLES: Final = 2000
 _BEYOND_SAMPLES: Final = 1.5
 

@@ -19,8 +19,6 @@ from pi2_fluid.loop.tracking import base_grid
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["count_modes", "count_sampled_modes", "longest_delay", "rightmost_modes"]
-
 
 def longest_delay(loop: MatrixLoop, update: str) -> float:
     """Return the longest round-trip time, with T/2 if the loop is "delayed" (s)."""

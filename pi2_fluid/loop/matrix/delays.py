@@ -25,8 +25,6 @@ from pi2_fluid.loop.roots import ClosedSystem
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["CharacteristicMatrix", "closed_system"]
-
 
 def closed_system(loop: MatrixLoop, *, half_sample: bool = False) -> ClosedSystem:
     """Return the matrices of z = (classes, queue delays, controllers).

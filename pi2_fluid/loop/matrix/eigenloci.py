@@ -13,8 +13,6 @@ from pi2_fluid.errors import SolverError
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, Curve, FloatArray, IntArray
 
-__all__ = ["Matrices", "follow", "loci_near", "match"]
-
 #: A matrix for each of several frequencies (rad/s).
 Matrices: TypeAlias = "Callable[[FloatArray], ComplexArray]"
 

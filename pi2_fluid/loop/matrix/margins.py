@@ -16,8 +16,6 @@ from pi2_fluid.loop.tracking import base_grid
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, FloatArray
 
-__all__ = ["find_matrix_crossings", "smallest_singular_value"]
-
 #: Of a crossover: its frequency, what is left there, and what `PhaseCrossing` says of modes.
 _Place: TypeAlias = "tuple[float, float, int]"
 _QUARTER: Final = 4.0  # from one to the next of so many low frequencies

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import Complex, ComplexArray, FloatArray, Real
 
-__all__ = ["NetworkLoop"]
-
 _Numbers = TypeVar("_Numbers", "ComplexArray", "FloatArray")
 
 

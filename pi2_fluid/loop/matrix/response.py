@@ -37,15 +37,6 @@ from pi2_fluid.loop.response import (
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray
 
-__all__ = [
-    "matrix_characteristic",
-    "matrix_degree",
-    "matrix_response",
-    "passed_on",
-    "plant_matrix",
-]
-
-
 _P = ParamSpec("_P")
 _BLOCK: Final = 2**16  # ways of classes to queues, times frequencies, at once: 1 MiB an array
 

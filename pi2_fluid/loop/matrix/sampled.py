@@ -29,8 +29,6 @@ from pi2_fluid.loop.sampled import held_sums
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["require_followable", "sampled_matrix"]
-
 _ALIASES: Final = 32
 _REACH: Final = 40.0
 _MOST_ALIASES: Final = 4000

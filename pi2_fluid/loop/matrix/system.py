@@ -32,8 +32,6 @@ from pi2_fluid.network.routes import on_their_ways, places_of
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray, IntArray
 
-__all__ = ["MatrixLoop", "Passing", "linearize_network"]
-
 
 class Passing(NamedTuple):
     """What one queue does to the rates that reach another behind it."""

@@ -14,8 +14,8 @@
 
 #include "binding/arguments.h"
 #include "binding/arrays.h"
-#include "margins/ack_margins.h"
-#include "margins/ack_plant.h"
+#include "margins/closed/ack_margins.h"
+#include "margins/aliases/ack_plant.h"
 
 namespace nb = nanobind;
 using namespace binding;
@@ -203,7 +203,7 @@ ValueError
     module.def("ack_margins", &ack_margins, nb::kw_only(), nb::arg("reduces"), nb::arg("gain").noconvert(),
                nb::arg("a").noconvert(), nb::arg("c").noconvert(), nb::arg("own").noconvert(),
                nb::arg("cut").noconvert(), nb::arg("delay").noconvert(),
-               R"(Margins of loops of one class by the clock of acknowledgements (native/margins/ack_margins.h).
+               R"(Margins of loops of one class by the clock of acknowledgements (native/margins/closed/ack_margins.h).
 
 Returns rows: gain margin (dB), phase margin (degrees), v = w R at the gain and at the phase
 crossover; NaN where these are not proved to be the ones that matter. Releases the GIL.

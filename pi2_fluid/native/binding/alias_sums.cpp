@@ -12,8 +12,8 @@
 #include "binding/arguments.h"
 #include "binding/arrays.h"
 #include "binding/linear_class.h"
-#include "margins/alias_sums.h"
-#include "margins/linear_sums.h"
+#include "margins/aliases/alias_sums.h"
+#include "margins/aliases/linear_sums.h"
 
 namespace nb = nanobind;
 using namespace binding;

@@ -6,7 +6,7 @@
 
 #include "binding/arguments.h"
 #include "binding/arrays.h"
-#include "margins/discs.h"
+#include "margins/aliases/discs.h"
 
 namespace nb = nanobind;
 using namespace binding;
@@ -45,7 +45,7 @@ void register_discs(nb::module_ &module)
     module.def("disc_terms", &disc_terms, nb::kw_only(), nb::arg("scalable"), nb::arg("exact"), nb::arg("falling"),
                nb::arg("echo"), nb::arg("steepest"), nb::arg("bend"), nb::arg("turn"), nb::arg("largest"),
                nb::arg("aliases"), nb::arg("boxes").noconvert(),
-               R"(What the terms of loops over boxes add up to (native/margins/discs.h).
+               R"(What the terms of loops over boxes add up to (native/margins/aliases/discs.h).
 
 `boxes` has rows: centres of w, R and mu, their half-widths, real and imaginary part of the
 controller's slope, and its bend. Returns rows: real and imaginary part of the sum of G, the sums

@@ -19,7 +19,7 @@
 #include "lanes/lanes.h"
 #include "lanes/prepare.h"
 #include "laws/operations.h"
-#include "margins/margins.h"
+#include "margins/closed/margins.h"
 
 namespace nb = nanobind;
 using namespace binding;

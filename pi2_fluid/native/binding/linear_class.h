@@ -2,7 +2,7 @@
 #pragma once
 
 #include "binding/arguments.h"
-#include "margins/linear_class.h"
+#include "margins/aliases/linear_class.h"
 
 namespace binding {
 

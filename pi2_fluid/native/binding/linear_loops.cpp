@@ -15,8 +15,8 @@
 #include "binding/arguments.h"
 #include "binding/arrays.h"
 #include "binding/linear_class.h"
-#include "margins/crossings.h"
-#include "margins/sampled_margins.h"
+#include "margins/search/crossings.h"
+#include "margins/closed/sampled_margins.h"
 
 namespace nb = nanobind;
 using namespace binding;
@@ -300,7 +300,7 @@ a loop cannot be followed. Releases the GIL.
     module.def("sampled_margins", &sampled_margins, nb::kw_only(), nb::arg("scalable"), nb::arg("varies"),
                nb::arg("m").noconvert(), nb::arg("mu").noconvert(), nb::arg("a").noconvert(), nb::arg("rho").noconvert(),
                nb::arg("theta").noconvert(), nb::arg("simd").none() = nb::none(),
-               R"(Margins of sampled loops of one class by the rate clock (native/margins/sampled_margins.h).
+               R"(Margins of sampled loops of one class by the rate clock (native/margins/closed/sampled_margins.h).
 
 Returns rows: gain margin (dB), phase margin (degrees), v = w R at the gain and at the phase
 crossover; NaN where these are not proved to be the ones that matter. Releases the GIL.

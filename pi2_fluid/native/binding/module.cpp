@@ -22,7 +22,7 @@
 #include "binding/replay_senders.h"
 #include "binding/replay_updates.h"
 #include "binding/routes.h"
-#include "margins/margins.h"
+#include "margins/closed/margins.h"
 
 namespace nb = nanobind;
 using namespace binding;

@@ -5,7 +5,7 @@
 
 #include "lanes/block.h"
 #include "lanes/row.h"
-#include "margins/margins.h"
+#include "margins/closed/margins.h"
 
 PI2_LANES_BLOCK_FUNCTION(baseline);
 #ifdef PI2_HAVE_AVX2

@@ -12,7 +12,7 @@
 #include "lanes/lanes.h"
 #include "lanes/prepare.h"
 #include "laws/operations.h"
-#include "margins/margins.h"
+#include "margins/closed/margins.h"
 #include "tests/chance.h"
 
 enum { RUNS = 37, CLASSES = 3, EVENTS = 2, SAMPLES = 4, DEPTH = 64, STEPS = 400 };

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "margins/ack_margins.h"
-#include "margins/ack_plant.h"
-#include "margins/alias_sums.h"
-#include "margins/crossings.h"
-#include "margins/block.h"
-#include "margins/margins.h"
-#include "margins/processor.h"
-#include "margins/sampled_margins.h"
+#include "margins/closed/ack_margins.h"
+#include "margins/aliases/ack_plant.h"
+#include "margins/aliases/alias_sums.h"
+#include "margins/search/crossings.h"
+#include "margins/vector/block.h"
+#include "margins/closed/margins.h"
+#include "margins/vector/processor.h"
+#include "margins/closed/sampled_margins.h"
 #include "tests/chance.h"
 
 typedef long double real;

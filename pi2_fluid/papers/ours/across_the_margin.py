@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE", "SERIES", "curves", "extremes", "follow", "onset"]
-
 # With round trips of 100 ms, queue included: p' is 5.7 %, W 25 segments.
 FLOWS: Final = pf.Flows(pf.Reno(), 10, "80ms", slow_start=False)
 CAPACITY: Final = 30e6

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["QUEUES", "RECIPE", "curves", "scenario"]
-
 _FLOWS: Final = 100
 _PATH: Final = 0.2  # s
 _CAPACITY: Final = 200e6

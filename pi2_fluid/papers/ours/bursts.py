@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["QUEUES", "RECIPE", "SENDERS", "TRAINS", "curves", "percentile_of", "scenario"]
-
 QUEUES: Final[dict[str, pf.Aqm]] = {
     "DualPI2": pf.DualPi2(),
     "one coupled queue": pf.CoupledPi2(alpha=0.16, beta=3.2, target="15ms", update_interval="16ms"),

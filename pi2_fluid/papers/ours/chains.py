@@ -18,19 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.laws.aqms.pi_family import PiFamily
 
-__all__ = [
-    "CHAINS",
-    "CROSS",
-    "RECIPE",
-    "RTT",
-    "SHARES",
-    "SIMULATED",
-    "chain",
-    "curves",
-    "edge",
-    "packets",
-]
-
 CHAINS: Final = (1, 2, 3)  # queues in a row
 RTT: Final = 0.100  # s, of the flows through all queues, these included
 #: Round-trip times of the flows that cross one queue (s).

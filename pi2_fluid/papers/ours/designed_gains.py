@@ -23,24 +23,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "BIN",
-    "GAINS",
-    "KERNEL",
-    "KERNEL_PATHS",
-    "LOADS",
-    "MEASURES",
-    "PATHS",
-    "RECIPE",
-    "TARGET",
-    "kernel_cells",
-    "kernel_release",
-    "kernel_runs",
-    "measure_packets",
-    "measure_runs",
-    "scenario",
-]
-
 TARGET: Final = 0.015  # s, of every queue
 PATHS: Final = (0.010, 0.020, 0.030, 0.050, 0.075, 0.100, 0.140, 0.200)  # s
 #: Those that the kernel was measured on.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["PATHS", "RECIPE", "SPREADS", "curves", "found_near", "lines", "scenario"]
-
 PATHS: Final = (0.032, 0.048, 0.080)  # s
 #: Of the paths: all alike, or from 0.8 to 1.2 times as long.
 SPREADS: Final = {"equal": 0.0, "spread": 0.2}

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE", "curves", "period"]
-
 # 5 Reno flows on 10 Mbit/s with 100 ms of path: the load of Figure 11a.
 FLOWS: Final = pf.Flows(pf.Reno(), 5, "100ms", slow_start=False)
 CAPACITY: Final = 10e6

@@ -17,18 +17,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "LOADS",
-    "RECIPE",
-    "SHOWN",
-    "SIMULATED",
-    "curves",
-    "edge",
-    "scatter",
-    "scenario",
-    "traces",
-]
-
 #: Flows of Reno, over which margins are drawn.
 LOADS: Final = (10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128, 160, 200, 256, 320)
 #: The same, packet by packet.

@@ -18,18 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "ALPHA",
-    "DEPLOYED",
-    "RECIPE",
-    "RTTS",
-    "flows_of",
-    "least",
-    "loop_of",
-    "measure_packets",
-    "queue",
-]
-
 CAPACITY: Final = 200e6
 _SEGMENT: Final = 12e3  # bits
 WINDOW: Final = 20.0  # segments, nearly: flows are whole

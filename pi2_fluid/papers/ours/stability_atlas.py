@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["GAINS", "RECIPE", "TARGET", "Gains", "border", "charts", "grid_of", "load_of"]
-
 #: Queue delay of every panel (s): what is behind the path in each round-trip time.
 TARGET: Final = 0.015
 _PATHS: Final = (0.005, 0.5)  # s

@@ -18,22 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "BASE",
-    "CELLS",
-    "LINES",
-    "QUEUES",
-    "RECIPE",
-    "REGIMES",
-    "Cell",
-    "Queue",
-    "Regime",
-    "interval_of",
-    "measure_cell",
-    "scenario",
-    "window_of",
-]
-
 _INTERVAL: Final = 0.016  # s, Linux's time between updates
 _BUFFER: Final = 20_000  # packets, which are never reached
 _SEGMENT: Final = 12e3  # bits

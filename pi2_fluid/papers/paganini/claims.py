@@ -21,8 +21,6 @@ from pi2_fluid.papers.claim import Claim, decide, matches
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["ALPHA", "BETA", "CLAIMS", "FLOWS", "WINDOW"]
-
 #: Parameters of the simulations, section V-A.
 ALPHA: Final = 0.37
 BETA: Final = 1.5

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray
 
-__all__ = ["RECIPE", "curves"]
-
 # Colour and width of each ratio, dashes of each round-trip time.
 _COLORS: Final = dict(zip(RATIOS, ("#CC79A7", "#000000", "#0072B2", "#D55E00"), strict=True))
 _WIDTHS: Final = dict(zip(RATIOS, (0.9, 1.2, 1.2, 1.9), strict=True))

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["ETA", "RECIPE", "bounds", "curves", "largest_published"]
-
 ETA: Final = 0.2
 #: alpha and eta of the paper's own simulation: beta 1.5, M 1, round trips of 200 ms and less.
 SIMULATED: Final = (0.37, 1.5 / 0.37 * 0.2)

@@ -34,19 +34,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "RECIPE",
-    "SCENARIO",
-    "STAGES",
-    "backlog",
-    "equilibria",
-    "estimation_noise",
-    "farthest",
-    "rates",
-    "run",
-    "run_with_constant_delays",
-]
-
 SCENARIO: Final = "paganini_fig05"
 #: When the number of flows doubles (s).
 STAGES: Final = tuple(number * STAGE for number in range(5))

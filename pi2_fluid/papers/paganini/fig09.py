@@ -7,6 +7,4 @@ from typing import Final
 from pi2_fluid.papers.paganini.newreno_page import make_recipe
 from pi2_fluid.papers.recipe import Recipe
 
-__all__ = ["RECIPE"]
-
 RECIPE: Final[Recipe] = make_recipe(9)

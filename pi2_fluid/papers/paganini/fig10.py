@@ -15,8 +15,6 @@ from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipp
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE", "SCENARIO"]
-
 SCENARIO: Final = "paganini_fig10"
 _ASKED: Final = 0.95  # utilization
 

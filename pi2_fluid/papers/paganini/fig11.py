@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import IntArray
 
-__all__ = ["COUNT", "MICE", "RECIPE", "SIZES", "TOTAL", "sample", "summed"]
-
 #: The distribution, how many sizes the paper has drawn, and their sum (packets).
 SIZES: Final = pf.Pareto(1, 100)
 COUNT: Final = 34_078

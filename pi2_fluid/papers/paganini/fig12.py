@@ -21,8 +21,6 @@ from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipp
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 _OURS, _RED = "new protocol", "NewReno/RED"
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["RECIPE", "with_queue_of"]
-
 _OURS, _WIDE, _NARROW = "new protocol", "NewReno/RED", "thresholds 5, 20"
 #: The queues of which the paper omits the plots -> the scenario that has them.
 _OTHERS: Final = {

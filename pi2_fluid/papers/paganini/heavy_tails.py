@@ -26,27 +26,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = [
-    "AFTER",
-    "CLAIMED",
-    "CLAIMS",
-    "DRAWN_BIN",
-    "ELEPHANT",
-    "LATE",
-    "MEAN",
-    "OVERSHOOT",
-    "SELDOM",
-    "SETTINGS",
-    "SETTLED",
-    "Run",
-    "overshooting",
-    "paths",
-    "run",
-    "runs",
-    "setting_of",
-    "times",
-]
-
 #: What is run: the scenario, and thresholds of RED in place of its own.
 SETTINGS: Final[dict[str, tuple[str, tuple[float, float] | None]]] = {
     "new protocol": ("paganini_fig12", None),

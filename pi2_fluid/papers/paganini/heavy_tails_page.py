@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["DECISIONS", "SIZE", "draw_page", "draw_times", "queues", "shown", "tables", "told"]
-
 #: Of a page (in).
 SIZE: Final = (9.4, 6.6)
 _DASHES: Final = ("-", (0, (5, 1)), "-.")

@@ -16,22 +16,6 @@ if TYPE_CHECKING:
     from pi2_fluid.papers.recipe import Rows
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "BIN",
-    "FLUID",
-    "MIDDLE",
-    "STAGE",
-    "Stage",
-    "rests",
-    "run",
-    "run_fluid",
-    "run_packets",
-    "settled",
-    "stages",
-    "tables",
-    "unevenness",
-]
-
 #: How long it takes until the flows double, and how long the utilization is averaged (s).
 STAGE: Final = 20.0
 BIN: Final = 0.02

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.papers.recipe import Case, Measured, Rows
 
-__all__ = ["KEY", "SIZE", "draw_page"]
-
 #: Of the page (in).
 SIZE: Final = (9.4, 6.8)
 #: Of the five paths.

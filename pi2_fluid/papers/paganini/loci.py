@@ -18,10 +18,6 @@ from scipy.spatial import ConvexHull
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = [
-    "ALPHA", "RATIOS", "RTTS", "Z", "crossing", "hulls", "locus", "perturbed", "reach", "signed"
-]  # fmt: skip
-
 #: Of Figure 1; the paper names the ends of the last two.
 ALPHA: Final = 1.0
 Z: Final = 0.2  # rad/s

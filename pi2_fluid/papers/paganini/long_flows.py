@@ -18,8 +18,6 @@ from pi2_fluid.papers.paganini.fig05 import (
     run_with_constant_delays,
 )
 
-__all__ = ["CLAIMS"]
-
 #: How near the end of a stage must be to its rest, and utilization to 95 %.
 NEAR: Final = 0.02
 #: Packets, which the paper calls around 20.

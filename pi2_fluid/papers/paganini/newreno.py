@@ -24,23 +24,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "ASKED",
-    "CLAIMED",
-    "CLAIMS",
-    "FLOWS",
-    "MUCH",
-    "NARROW",
-    "QUEUES",
-    "STAGE",
-    "WHOLE_PI",
-    "Run",
-    "run",
-    "run_narrow",
-    "runs",
-    "with_thresholds",
-]
-
 #: What the queue of each figure is called.
 QUEUES: Final = {6: "RED", 7: "adaptive RED", 8: "AVQ", 9: "PI"}
 #: Flows each way, stage by stage.

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["make_recipe"]
-
 _WAYS: Final = {"both ways": True, "one way": False}
 _STYLES: Final = {"both ways": (COLORS[1], "-"), "one way": (COLORS[2], "--")}
 _RED: Final = 6  # figure, whose thresholds are also made smaller, and others compared with

@@ -14,8 +14,6 @@ from pi2_fluid.papers.paganini.fig05 import SCENARIO
 from pi2_fluid.papers.paganini.fig10 import SCENARIO as FEW_MARKS
 from pi2_fluid.papers.paganini.joining import STAGE, Stage, run, stages
 
-__all__ = ["CLAIMS"]
-
 #: How near rates and prices must be to their rest, and rates to one another.
 NEAR: Final = 0.05
 #: How near the utilization must be to 95 %.

@@ -13,8 +13,6 @@ from pi2_fluid.papers.paganini.claims import RTTS as GROUP_RTTS
 from pi2_fluid.papers.paganini.fig02 import ETA, largest_published
 from pi2_fluid.papers.paganini.loci import RATIOS, RTTS, Z, crossing, hulls, locus, perturbed
 
-__all__ = ["CLAIMS"]
-
 STEP: Final = 0.005  # s, T_s
 CAPACITY: Final = "2Gbit/s"
 PACKET: Final = "1000B"

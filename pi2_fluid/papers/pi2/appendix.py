@@ -16,8 +16,6 @@ from pi2_fluid.units import format_quantity
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray
 
-__all__ = ["LOADS", "RECIPE", "compare_loops", "constants", "printed_loop"]
-
 #: p' of the loops that are compared.
 LOADS: Final = (0.01, 0.1, 0.5)
 _FREQUENCIES: Final = np.geomspace(0.1, 100.0, 50)

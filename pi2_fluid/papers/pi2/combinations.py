@@ -25,19 +25,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "COMBINATIONS",
-    "COMBINATION_DECISIONS",
-    "LINK_TEXT",
-    "Combination",
-    "Found",
-    "label_combinations",
-    "mean_over",
-    "runs_of",
-    "scenarios",
-    "shares_of",
-]
-
 #: Flows of Cubic, and beside it.
 COMBINATIONS: Final = (*((k, 10 - k) for k in range(11)), (1, 1), (10, 10))
 _CAPACITY, _RTT = 40e6, 0.01

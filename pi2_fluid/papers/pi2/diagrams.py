@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray
 
-__all__ = ["BLOCKS", "LOAD", "RECIPE", "loops"]
-
 #: p′ at which the constants are given.
 LOAD: Final = 0.1
 _GREY, _GREEN, _BLUE = "#4D4D4D", "#00785A", "#00579C"

@@ -30,27 +30,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "FINE",
-    "FINE_MEANS",
-    "GROWTH",
-    "MEAN",
-    "STARTS",
-    "Both",
-    "find_peaks",
-    "line_of",
-    "losses",
-    "margin_of",
-    "measure_runs",
-    "peak_ratios",
-    "peak_rows",
-    "run_both",
-    "title_of",
-    "transients",
-    "value_at",
-    "whole_run",
-]
-
 #: s: what the paper plots means over.
 MEAN: Final = 1.0
 #: s: what it gives the peaks of Figure 12 as means over.

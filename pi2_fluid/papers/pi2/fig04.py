@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.papers.recipe import Rows
 
-__all__ = ["RECIPE", "curves"]
-
 # name in the file, factor on both gains (None: the table), name shown, colour, dashes, width
 _LINES: Final[tuple[tuple[Any, ...], ...]] = (
     ("tune=1", 1.0, "tune = 1", "#B34700", "-.", 1.6),

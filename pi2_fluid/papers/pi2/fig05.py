@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE", "curves"]
-
 # table, colour, dashes, width; drawn in this order, so that the thin lines show on the thick one
 _LINES: Final[tuple[tuple[Any, ...], ...]] = (
     ("rfc8033", "#0072B2", "-", 2.6),

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["RECIPE"]
-
 _PI, _PIE, _PI2 = (f"pi2_fig06_{line}" for line in ("pi", "pie", "pi2"))
 _BEGINS: Final = (0.0, 50.0, 100.0, 150.0, 200.0)
 _FEW: Final = slice(10.0, 50.0)  # s: 10 flows, after their start

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE", "curves", "limits", "lines"]
-
 #: Factors on PIE's gains of the caption: of PI2, and of PI with Scalable senders.
 _PI2, _SCALABLE = 2.5, 5.0
 _COLORS: Final = {"reno pie": "#E08A00", "reno pi2": "#00579C", "scal pi": "#009E73"}

@@ -23,8 +23,6 @@ from pi2_fluid.papers.words import flows_text, quantity_text, rate_text, rtt_tex
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 #: What the paper calls the traffic of each panel.
 _CASES: Final = {"a": "light: ", "b": "heavy: ", "c": ""}
 _BEGINS: Final = (0.0, 25.0, 50.0, 75.0)

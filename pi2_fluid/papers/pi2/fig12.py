@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["RECIPE", "STATED", "further_peaks", "least_peak", "overshoots"]
-
 _PIE, _PI2 = "pi2_fig12_pie", "pi2_fig12_pi2"
 _BEGINS: Final = (0.0, 50.0, 100.0)
 #: Highest mean over 100 ms after the fall (s), as the paper gives it.

@@ -20,8 +20,6 @@ from pi2_fluid.papers.words import link_text, listed, quantity_text, rtt_text, s
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 _PIE, _PI2 = "pi2_fig13_pie", "pi2_fig13_pi2"
 _BEGINS: Final = (0.0, 50.0, 100.0, 150.0, 200.0)
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["RECIPE", "level", "share_below"]
-
 #: Letter and scenarios of each panel, from left to right and from top to bottom, as in the paper.
 _PANELS: Final = (
     ("a", ("pi2_fig14a_5ms_pie", "pi2_fig14a_5ms_pi2")),

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["RECIPE"]
-
 _LOWEST, _HIGHEST = 0.03, 20.0
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["RECIPE"]
-
 
 def _delays(runs: Runs) -> dict[str, FloatArray]:
     return {"delay_mean_s": runs.delay[0], "delay_p99_s": runs.delay[1]}

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["RECIPE"]
-
 _LEVELS: Final = ("mean", "p25", "p99")  # as in Runs.signals
 _LOWEST: Final = 1e-5
 _CUBIC: Final = {"color": COLORS[2], "marker": "^"}

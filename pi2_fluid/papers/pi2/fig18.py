@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["RECIPE"]
-
 
 def _uses(runs: Runs) -> dict[str, FloatArray]:
     return dict(zip(("use_mean", "use_p1", "use_p99"), runs.use, strict=True))

@@ -23,8 +23,6 @@ from pi2_fluid.papers.runs import spread
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 
 def _measure(case: Case) -> Measured:
     points = runs_of(case)

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["RECIPE"]
-
 _KINDS: Final = ("cubic", "other")
 _LEVELS: Final = ("mean", "p1", "p99")
 _CUBIC: Final = {"color": COLORS[2], "marker": "^"}

@@ -23,20 +23,6 @@ from pi2_fluid.papers.words import quantity_text
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "BDP_LIMIT",
-    "CAPACITIES",
-    "GRID_DECISIONS",
-    "LIMIT_TEXT",
-    "RTTS",
-    "Found",
-    "Point",
-    "points_of",
-    "scenarios",
-    "tables_of",
-    "within_limit",
-]
-
 #: Mbit/s and ms.
 CAPACITIES: Final = (4, 12, 40, 120, 200)
 RTTS: Final = (5, 10, 20, 50, 100)

@@ -17,17 +17,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "LEGEND",
-    "WHOLE",
-    "Grid",
-    "draw_panels",
-    "draw_points",
-    "label_grid",
-    "positions",
-    "shade_beyond_limit",
-]
-
 #: Of a legend over lines that part the links.
 LEGEND: Final[dict[str, Any]] = {
     "frameon": True, "framealpha": 1.0, "edgecolor": "none", "fontsize": 8,

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["CLASSIC", "LINES", "curves", "draw", "is_settled", "label_ratios", "scenarios"]
-
 #: Mbit/s and ms.
 _CAPACITIES: Final = (4, 12, 40, 120)
 _RTTS: Final = (5, 20, 100)

@@ -19,23 +19,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "CHANGEABLE",
-    "DECISIONS",
-    "PAIRS",
-    "PAIR_NAMES",
-    "QUEUES",
-    "STYLES",
-    "Runs",
-    "geometric_mean",
-    "lasts",
-    "levels_of",
-    "measured_from",
-    "over_fair",
-    "pair_scenario",
-    "run_pair",
-]
-
 #: The paper's two queues, by their names here.
 QUEUES: Final = {"pie": "PIE", "pi2": "PI2"}
 _SHIPPED: Final = {"pie": "pi2_coexistence_pie", "pi2": "pi2_coexistence_coupled"}

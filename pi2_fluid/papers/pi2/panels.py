@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["LINE_COLORS", "NAMES", "draw_transients", "draw_whole", "peaks_text", "share_legend"]
-
 #: What the paper calls its queues; and one of ours.
 NAMES: Final = {"pi": "PI", "pie": "PIE", "pi2": "PI2", "uncapped": "PI2 without cap"}
 #: Colours of the paper's queues, as in its other figures here.

@@ -14,22 +14,6 @@ from pi2_fluid.units import validate_number
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = [
-    "CLASSIC",
-    "FEWEST",
-    "INTERVAL",
-    "OUTSIDE",
-    "PIE",
-    "RTT",
-    "TUNED_PI2",
-    "decades",
-    "fixed_pi",
-    "gain_margin",
-    "load_where",
-    "pie",
-    "read_settings",
-]
-
 RTT: Final = 0.1
 INTERVAL: Final = 0.032
 #: (alpha, beta) in Hz of PIE before its table, and of PI2.

@@ -8,8 +8,6 @@ from typing import Any, Final
 import pi2_fluid as pf
 from pi2_fluid.papers.recipe import Case, Measured, Recipe, shipped
 
-__all__ = ["RECIPE", "settings_of_queues"]
-
 #: Those whose queues have what the table says: where the text says otherwise it is not looked for.
 _SCENARIOS: Final = (
     *(f"pi2_fig06_{queue}" for queue in ("pi", "pie", "pi2")),

@@ -30,22 +30,6 @@ from pi2_fluid.papers.pie.reading import (
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = [
-    "CLAIMS",
-    "DERIVED",
-    "FULL",
-    "HALF",
-    "LIGHTEST",
-    "LOWEST",
-    "PRINTED",
-    "STATED",
-    "auto_tuning",
-    "half_the_rtt",
-    "light_load_margin",
-    "lower_gains",
-    "too_large_gains",
-]
-
 #: alpha (Hz) of the paper's three pairs; beta is ten times that.
 FULL: Final = 0.125
 HALF: Final = 0.0625

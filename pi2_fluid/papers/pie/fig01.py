@@ -11,8 +11,6 @@ from pi2_fluid.plot import COLORS
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 _WORDS: Final = (
     "The paper's Figure 1 is a measurement that cannot be repeated: pings, overnight on 27 January"
     " 2012,\nfrom a hotel in Ireland to San Jose, CA. Many of them took 8 to 9 s. What follows is"

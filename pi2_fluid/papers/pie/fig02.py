@@ -13,8 +13,6 @@ from pi2_fluid.plot import COLORS
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 _WORDS: Final = (
     "The paper's Figure 2 is a measurement that cannot be repeated: how often which round-trip time"
     " occurred\nin the pings of its Figure 1, with spikes a retransmission timeout apart. What"

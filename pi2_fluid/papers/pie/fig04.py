@@ -24,8 +24,6 @@ from pi2_fluid.plot import COLORS
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["PANELS", "RECIPE", "SCENARIOS", "panel_title"]
-
 #: What the paper calls the traffic of its panels, of this figure and of the next.
 PANELS: Final = {"a": "light: ", "b": "heavy: ", "c": "mixed: "}
 SCENARIOS: Final = tuple(f"pie_fig04{panel}" for panel in PANELS)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["RECIPE", "flow_rates"]
-
 _COLOR: Final = COLORS[3]
 
 

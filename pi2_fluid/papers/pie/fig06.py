@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["RECIPE", "drop_times"]
-
 _BURSTS: Final = ("100ms", "200ms")
 _ALLOWED: Final = ("bare", "allowed")
 _NAMES: Final = tuple(f"pie_fig06_{burst}_{allowed}" for burst in _BURSTS for allowed in _ALLOWED)

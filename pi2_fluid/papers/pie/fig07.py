@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["RECIPE", "back_after"]
-
 _LEGENDS: Final[dict[str, dict[str, Any]]] = {
     "red": {"loc": "center left", "ncols": 1},
     "pie": {"loc": "upper right", "ncols": 3},

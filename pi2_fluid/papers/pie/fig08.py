@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["RECIPE", "STAGES"]
-
 _LEGENDS: Final[dict[str, dict[str, Any]]] = {
     "red": {"loc": "lower center", "ncols": 2, "bbox_to_anchor": (0.5, 0.08)},
     "pie": {"loc": "upper center", "ncols": 3},

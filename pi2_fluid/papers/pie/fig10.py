@@ -12,8 +12,6 @@ from pi2_fluid.papers.words import quantity_text, seeds_text
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 _STATED: Final = {
     "a": ((5.0, 0.70, "pie"), (5.0, 0.30, "codel"), (20.0, 0.90, "")),
     "b": ((20.0, 0.50, "pie"), (20.0, 0.40, "codel")),

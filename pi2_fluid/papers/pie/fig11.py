@@ -14,8 +14,6 @@ from pi2_fluid.papers.words import flows_text, quantity_text, seeds_text
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 _STATED: Final = {
     "a": ((5.0, 0.70, "pie"), (10.0, 0.90, "pie")),
     "b": ((20.0, 0.60, "pie"), (40.0, 0.90, "pie")),

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["RECIPE", "curves"]
-
 #: Phase margins (deg) at which lines are drawn; 25 is what the paper says of its lightest pair.
 LEVELS: Final = (0.0, 25.0, 45.0, 60.0)
 _ALPHAS: Final = np.geomspace(1e-4, 1.0, 61)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["PAIRS", "RECIPE", "curves"]
-
 #: alpha (Hz) of the paper's pairs of gains, largest first.
 PAIRS: Final = (FULL, HALF, LIGHTEST)
 _FREQUENCIES: Final = np.geomspace(0.1, 50.0, 401)

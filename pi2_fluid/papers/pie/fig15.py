@@ -25,8 +25,6 @@ from pi2_fluid.plot import mark_unstable
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 _READINGS: Final[Mapping[str, Reading]] = {"derived": DERIVED, "printed": PRINTED}
 
 

@@ -11,8 +11,6 @@ from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 
 def _measure(case: Case) -> Measured:
     rows = curves(**read_settings(case.settings))

@@ -29,16 +29,6 @@ if TYPE_CHECKING:
     from pi2_fluid.papers.recipe import Rows
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = [
-    "LINES",
-    "PARAMETERS",
-    "curves",
-    "draw_over_loads",
-    "order",
-    "setting",
-    "stable_from",
-]
-
 #: What the figures of these loops can be made with other values of.
 PARAMETERS: Final = {
     "rtt": format_quantity(LONGEST_RTT, "time"),

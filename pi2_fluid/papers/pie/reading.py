@@ -21,22 +21,6 @@ from pi2_fluid.papers.pi2.scene import load_where
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = [
-    "DELAY",
-    "INTERVAL",
-    "KAPPA",
-    "LONGEST_RTT",
-    "RATIO",
-    "TITLES",
-    "Fit",
-    "Gain",
-    "Reading",
-    "fits",
-    "gain_margin",
-    "nearest",
-    "phase_margin",
-]
-
 INTERVAL: Final = 0.030
 LONGEST_RTT: Final = 0.100
 #: beta / alpha, the same in all of the paper's pairs of gains.

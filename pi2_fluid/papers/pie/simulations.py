@@ -23,21 +23,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "MEAN",
-    "SETTLED",
-    "START",
-    "draw_curve",
-    "end_of",
-    "explain_curves",
-    "farthest",
-    "instantaneous",
-    "level",
-    "median_of",
-    "path_text",
-    "reference_of",
-]
-
 #: Over what the paper's "instantaneous" numbers are means here (s); it does not say.
 MEAN: Final = 0.1
 #: When start-ups, and answers to a change, are over (s after it).

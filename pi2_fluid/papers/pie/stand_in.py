@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["DECISIONS", "NAME", "axes_below_words", "note", "round_trips"]
-
 NAME: Final = "pie_fig01_taildrop"
 DECISIONS: Final = (
     (

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["DECISIONS", "LINES", "TARGETS", "Waits", "draw_panels", "measure_waits"]
-
 #: The queues in the paper's order.
 LINES: Final = {"pie": "PIE", "codel": "CoDel"}
 #: Panels and their reference delays (ms).

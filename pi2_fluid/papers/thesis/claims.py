@@ -19,8 +19,6 @@ from pi2_fluid.papers.pi2.scene import (
     load_where,
 )
 
-__all__ = ["CLAIMS", "THESIS_INTERVAL"]
-
 #: The thesis's tupdate; the analysis it refers to has 32 ms.
 THESIS_INTERVAL: Final = 0.030
 _MODES: Final = ("continuous", "sampled")

@@ -32,31 +32,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = [
-    "AFTER",
-    "BIN",
-    "COMMON",
-    "LINES",
-    "MEAN",
-    "READING",
-    "after_of",
-    "buffered",
-    "by_line",
-    "curves",
-    "draw_distributions",
-    "draw_lines",
-    "highest_delay",
-    "highest_rate",
-    "measure_shares",
-    "measure_totals",
-    "range_text",
-    "rates_note",
-    "set_up",
-    "shares",
-    "summaries",
-    "summary_of",
-]
-
 #: What the thesis calls its queues, and how they are drawn here.
 LINES: Final = {"pie": ("PIE", COLORS[2]), "pi2": ("PI2", COLORS[1])}
 #: Of what is called instantaneous (s), and of means that are drawn over it.

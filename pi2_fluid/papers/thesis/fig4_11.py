@@ -20,9 +20,6 @@ from pi2_fluid.papers.words import flows_text, listed, rate_text, rtt_text, sent
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
-
 #: The scenarios of each panel.
 _PANELS: Final = (
     ("thesis_fig4_11_5ms_pie", "thesis_fig4_11_5ms_pi2"),

@@ -22,8 +22,6 @@ from pi2_fluid.papers.words import quantity_text
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 
 def _measure(case: Case) -> Measured:
     found = summaries(case.scenarios, case.seeds)

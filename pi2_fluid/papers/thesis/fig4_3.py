@@ -19,8 +19,6 @@ from pi2_fluid.papers.thesis.experiments import (
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 
 def _measure(case: Case) -> Measured:
     found = summaries(case.scenarios, case.seeds)

@@ -16,8 +16,6 @@ from pi2_fluid.papers.thesis.experiments import (
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = ["RECIPE"]
-
 
 def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
     draw_lines(figure, measured.tables[""], "throughput", highest_rate(case), {})

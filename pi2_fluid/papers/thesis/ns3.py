@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["ACCESS", "compared", "draw_compared", "ns3_curve", "ns3_numbers"]
-
 #: How the table calls the access links that are nowhere, as in the engine, and the thesis's.
 ACCESS: Final = ("none", "10Mbit/s")
 #: Who ran what, and how it is marked.

@@ -10,8 +10,6 @@ import re
 from types import CodeType
 from typing import Final, NamedTuple
 
-__all__ = ["Read", "read_code"]
-
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 #: By these, code finds things by names that are text to it.
 _BY_TEXT: Final = frozenset({"__dict__", "__import__", "import_module", "eval", "exec"}) | {

@@ -24,8 +24,6 @@ from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.sweeping.identity.bytecode import read_code
 from pi2_fluid.sweeping.identity.origins import PYTHON, Origin, is_named, origin_of
 
-__all__ = ["Content", "content_of"]
-
 _ATOMS: Final = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
 _BOUND_IN_C: Final = (types.BuiltinFunctionType, types.MethodWrapperType)
 _UNBOUND_IN_C: Final = (

@@ -11,8 +11,6 @@ from typing import Any, Final
 from pi2_fluid.sweeping.identity.content import content_of
 from pi2_fluid.sweeping.identity.origins import origin_of
 
-__all__ = ["differences", "identity_of", "specification_of"]
-
 _PYTHON: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 

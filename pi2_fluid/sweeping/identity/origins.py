@@ -9,8 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["PYTHON", "Origin", "is_named", "origin_of"]
-
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 

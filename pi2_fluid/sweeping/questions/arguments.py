@@ -11,8 +11,6 @@ from pi2_fluid.network.flows import class_names
 from pi2_fluid.records.paths import dimension_at, replace_path
 from pi2_fluid.records.record import Record
 
-__all__ = ["dimension_in", "replaced"]
-
 
 def dimension_in(arguments: Mapping[str, Any], path: str, allowed: Sequence[str]) -> str:
     """Return the dimension of a number in one of the `allowed` arguments."""

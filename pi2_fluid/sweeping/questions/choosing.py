@@ -21,8 +21,6 @@ from pi2_fluid.sweeping.questions.networks import NetworkLoops, Rests
 from pi2_fluid.sweeping.questions.question import Question
 from pi2_fluid.sweeping.questions.runs import Runs
 
-__all__ = ["question_of"]
-
 
 def question_of(base: object, engine: object, reduce: object) -> Question:
     """Return what is asked of a base.

@@ -16,8 +16,6 @@ from pi2_fluid.sweeping.outcomes import Outcome, scalars
 from pi2_fluid.sweeping.questions.arguments import dimension_in, replaced
 from pi2_fluid.sweeping.questions.question import Pointwise
 
-__all__ = ["Designs"]
-
 _REQUESTS: Final = {
     **dict.fromkeys(("max_rtt", "max_base_rtt", "min_rtt", "update_interval", "target"), "time"),
     **dict.fromkeys(("gain_margin_db", "phase_margin_deg", "modulus_margin", "k"), "number"),

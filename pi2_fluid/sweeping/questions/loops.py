@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, Values
 
-__all__ = ["Loops", "margins_of"]
-
 _NUMBERS: Final = {
     "rtt": "time",
     "p": "fraction",

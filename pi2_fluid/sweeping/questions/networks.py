@@ -20,8 +20,6 @@ from pi2_fluid.sweeping.outcomes import Outcome, outcome_of
 from pi2_fluid.sweeping.questions.loops import margins_of
 from pi2_fluid.sweeping.questions.question import Pointwise
 
-__all__ = ["NetworkLoops", "Rests"]
-
 _OF_LINKS: Final = {
     "load": ("1", "what arrives over the capacity"),
     "controller": ("1", "the controller's own variable"),

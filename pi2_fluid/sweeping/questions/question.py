@@ -12,8 +12,6 @@ from pi2_fluid.sweeping.outcomes import Outcome, attempt
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Piece", "Pointwise", "Question", "rows_of"]
-
 #: What one point, or some that are asked together, came to: their places, and what they have.
 Piece = tuple[slice, "tuple[Outcome, frozenset[str]] | Exception"]
 

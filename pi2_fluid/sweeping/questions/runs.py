@@ -24,9 +24,6 @@ from pi2_fluid.sweeping.questions.question import Piece, Question, rows_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Runs"]
-
-
 #: So many seeds share what a call costs; more would only need more memory.
 _TOGETHER: Final = 32
 #: What computes each seed by itself, so that others beside it change nothing.

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["clean", "without_label"]
-
 #: What colours a terminal, moves its cursor, or names its window.
 _CONTROL: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 #: What a journal, grep -n or cat -n put before the lines of tc.

@@ -13,8 +13,6 @@ from collections.abc import Iterator, MutableMapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-__all__ = ["Command", "commands_in", "without_prompt"]
-
 _WORD: Final = r"""(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|\$\{[^}]*\}|[^\s;|&()<>`])+"""
 _TOKEN: Final = re.compile(
     rf"""\s*(?:(?P<comment>\#.*)

@@ -17,8 +17,6 @@ from pi2_fluid.tc.options import KINDS
 from pi2_fluid.tc.statistics import from_json
 from pi2_fluid.tc.strangers import strange_line
 
-__all__ = ["Counts", "by_class", "counts_of_entry", "counts_of_lines", "tin_names"]
-
 #: What was counted, by band: "" is the whole, "L" and "C" are dualpi2's, "tin NAME" is of cake.
 Counts: TypeAlias = dict[str, dict[str, float]]
 

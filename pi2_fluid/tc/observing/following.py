@@ -23,8 +23,6 @@ from pi2_fluid.tc.observing.rates import ShapedClass, class_of_json
 from pi2_fluid.tc.observing.reader import LineReader
 from pi2_fluid.tc.observing.times import leading_time
 
-__all__ = ["Follower", "Output", "Shown", "follow"]
-
 _BEGIN: Final = re.compile(r"\[\s*(?:\{|\]|\[|$)|\{\s*(?:\"|$)")
 _FRESH: Final = re.compile(r"\[\s*\{\s*\"(?:kind|class)\"|\{\s*\"(?:time|timestamp|ts|t)\"")
 #: A list, over several lines, of what is else a line for each instant.

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from pi2_fluid.tc.observing.observation import Observation
 
-__all__ = ["form_of", "is_plain"]
-
 _NAMED = 5  # devices
 
 

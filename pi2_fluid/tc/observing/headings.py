@@ -6,8 +6,6 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-__all__ = ["device_in_heading", "is_rule", "named_devices"]
-
 _NAME: Final = r"[A-Za-z][\w.@-]{0,30}"
 _HEADING: Final = re.compile(
     rf"\s*(?P<before>[=#*\[<-]+)?\s*(?P<of>(?i:dev|device|interface|iface|link)[ :=]\s*)?"

@@ -14,8 +14,6 @@ from pi2_fluid.errors import QuantityError
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.observing.observation import Observation
 
-__all__ = ["MetricSample", "read_metrics", "sample_in"]
-
 _SAMPLE: Final = re.compile(
     r"\s*(\w*(?:qdisc|tc_class|tc_band)\w*)\{([^}]*)\}\s+([0-9.eE+-]+|NaN|\+Inf)"
     r"(?:\s+([0-9.eE+]+))?(?:\s.*)?"

@@ -13,8 +13,6 @@ from pi2_fluid.tc.observing.observation import Observation
 from pi2_fluid.tc.observing.rates import ShapedClass, as_rate, place_of
 from pi2_fluid.tc.proposals import read_proposal
 
-__all__ = ["read_networkd"]
-
 #: Sections that make a queue: what tc calls it, and their keys as words of tc.
 _QUEUES: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "PIE": ("pie", {"PacketLimit": "limit"}),

@@ -10,8 +10,6 @@ from typing import Any, Final
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.tc.observing.times import time_in
 
-__all__ = ["begins_json", "objects_in", "read_json"]
-
 _BEGIN: Final = re.compile(r"\[\s*\{|\[\s*\]|\{\s*(?:\"[\w@ .-]*\"\s*:|\})")
 _DECODER: Final = json.JSONDecoder()
 

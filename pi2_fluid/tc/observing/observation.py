@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.observing.rates import SHAPERS, ShapedClass, as_rate, place_of
 
-__all__ = ["Observation", "Source", "Where"]
-
 #: Where a text comes from: printed by tc, typed as a command, or the configuration of a program.
 Source: TypeAlias = Literal["printed", "typed", "configuration"]
 #: What tells a device from others: its machine, its network namespace and its name.

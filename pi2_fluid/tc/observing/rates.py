@@ -10,16 +10,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-__all__ = [
-    "SHAPERS",
-    "ShapedClass",
-    "as_rate",
-    "as_size",
-    "class_of_json",
-    "class_of_words",
-    "place_of",
-]
-
 #: The queues that let no more through than a rate, and the word that has it.
 SHAPERS: Final = {"tbf": "rate", "cake": "bandwidth", "netem": "rate", "nsstbl": "rate"}
 _RATE: Final = re.compile(r"([0-9]*\.?[0-9]+)([a-z]*)")

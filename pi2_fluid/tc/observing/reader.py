@@ -32,8 +32,6 @@ from pi2_fluid.tc.observing.sqm import read_sqm
 from pi2_fluid.tc.observing.times import leading_time, of_watch
 from pi2_fluid.tc.proposals import read_proposal
 
-__all__ = ["LineReader", "Reading", "observe"]
-
 _OUTPUT: Final = {"qdisc", "deleted", "class", "filter"}
 _TRACE: Final = re.compile(r"\++ ")
 _FENCE: Final = ("```", "~~~")

@@ -10,8 +10,6 @@ from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.observing.reader import Reading
 from pi2_fluid.tc.statistics import MOMENTARY
 
-__all__ = ["Series", "series_of"]
-
 
 @dataclass(kw_only=True)
 class Series:

@@ -14,8 +14,6 @@ from pi2_fluid.tc.observing.observation import Observation
 from pi2_fluid.tc.observing.rates import ShapedClass
 from pi2_fluid.tc.proposals import read_proposal
 
-__all__ = ["read_sqm"]
-
 _SECTION: Final = re.compile(r"\s*config\s+queue\b.*")
 _OPTION: Final = re.compile(r"\s*option\s+(\w+)\s+(['\"]?)(.*?)\2\s*")
 #: As `uci show sqm` and `uci set` have it.

@@ -6,8 +6,6 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
-__all__ = ["as_time", "leading_time", "of_watch"]
-
 _MONTHS: Final = (
     "jan",
     "feb",

@@ -18,8 +18,6 @@ from pi2_fluid.network.scenario import Scenario
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["obstacle", "pack", "run_compiled"]
-
 _MOST_STEPS: Final = 20_000_000
 _MOST_BYTES: Final = 2.0**30  # that the past may take, as by the rate clock
 _STEPS: Final = 200_000  # of one class, between two looks at the keyboard: some 20 ms

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Cursor", "Grid", "Place", "count_at", "integral_at"]
-
 
 class Grid(list[float]):
     """Rising instants (s), the first two of which bound the past."""

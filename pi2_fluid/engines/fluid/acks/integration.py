@@ -22,11 +22,9 @@ from pi2_fluid.engines.fluid.acks.windows import Window
 from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.engines.fluid.blame import require_probability
 from pi2_fluid.errors import QuantityError, ScenarioError, SolverError
-from pi2_fluid.laws.aqm import Seen
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
-
-__all__ = ["TOO_MANY_STEPS", "Fifo", "Integrator", "step_of"]
 
 _PARTS: Final = 32  # of the shortest path: steps in which acknowledgements are on their way
 _LONGEST: Final = 1.25e-3  # s: with it the delay is right to some 1e-7 s where nothing empties

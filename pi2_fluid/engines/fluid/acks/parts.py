@@ -19,8 +19,6 @@ from pi2_fluid.errors import UnsupportedError, show_value
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["Parts", "split_counts"]
-
 _NEVER: Final = float("inf")
 _ROUNDING: Final = 1e-9  # flows
 

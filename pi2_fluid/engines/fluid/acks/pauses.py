@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, Place
 
-__all__ = ["Counted", "Pauses"]
-
 
 class Counted(NamedTuple):
     """What a flow has counted until the end of a step."""

@@ -11,8 +11,6 @@ from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["beyond_packets", "require_clocked"]
-
 
 def require_clocked(scenario: Scenario) -> None:
     """Refuse laws that have no form by acknowledgements here."""

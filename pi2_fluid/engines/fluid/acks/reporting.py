@@ -13,8 +13,6 @@ from pi2_fluid.engines.fluid.trace import Trace
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["trace_nodes"]
-
 
 def trace_nodes(run: Integrator, samples: FloatArray) -> Trace:
     """Return the samples of a trajectory that has been followed to its end.

@@ -8,8 +8,6 @@ from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, Place, count_at
 from pi2_fluid.engines.fluid.acks.windows import Moved, Window
 from pi2_fluid.network.flows import Flows
 
-__all__ = ["Sent", "Stream"]
-
 _NEVER = float("inf")
 
 

@@ -10,8 +10,6 @@ from pi2_fluid.engines.fluid.acks.pauses import Counted, Pauses
 from pi2_fluid.engines.fluid.blame import LAW_ERRORS, OUR_ERRORS, blame_acked
 from pi2_fluid.laws.sender import Sender
 
-__all__ = ["Moved", "Window"]
-
 _LEAST: Final = 0.01  # segments, at which a window is held that its law would carry below
 
 

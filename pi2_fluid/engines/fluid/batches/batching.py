@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["batch", "beyond_lanes", "check_varied", "depth_for"]
-
 ENGINES: Final = ("auto", "c", "jax", "threads")
 _TOLERANCE: Final = 1e-6  # of runs in threads: far below what rows some ms apart can tell
 _AT_ONCE: Final = 512  # runs of the compiled engine between two reports of progress

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["batch_dataset"]
-
 
 def batch_dataset(
     scenario: Scenario,

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, Quantity
 
-__all__ = ["sensitivities"]
-
 #: What decides when something happens: lanes put it on the end of a step, which no number moves.
 _INSTANTS: Final = frozenset({"duration", "start", "stop", "start_jitter", "at", "update_interval"})
 _VARIABLES: Final = {

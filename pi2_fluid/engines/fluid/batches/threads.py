@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Many", "Rows", "run_in_threads", "scenarios_of"]
-
 _TRACES: Final = ("queue_delay", "queue", "controller", "window", "p")
 
 

@@ -13,9 +13,7 @@ from pi2_fluid.engines.fluid.lanes.laws import (
     Values,
     excursion,
 )
-from pi2_fluid.laws.aqm import Seen
-
-__all__ = ["jump", "move_controller", "tick"]
+from pi2_fluid.laws.seen import Seen
 
 
 def tick(laws: Laws, k: Array, controller: Values, seen: Seen) -> Values:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.sender import Sender
     from pi2_fluid.values import FloatArray
 
-__all__ = ["obstacle", "run_compiled"]
-
 # The encoders that have code of their own there; all others are tapes.
 _ENCODERS: Final = ("linear", "square", "coupled")
 _MOST_CLASSES: Final = 32

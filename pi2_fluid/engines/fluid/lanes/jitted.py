@@ -32,19 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = [
-    "Plan",
-    "bytes_of_a_run",
-    "given_of",
-    "plan_of",
-    "refusing",
-    "rows_written",
-    "run_lanes",
-    "run_shape",
-    "runs_at_once",
-    "shape_of",
-]
-
 #: Sums and extremes over the steps that count, of all runs: see `batch_results`.
 _SUMS: Final = ("delay", "delay_square", "controller", "controller_square", "served", "lost")
 _CLASS_SUMS: Final = ("sent", "window", "signal")

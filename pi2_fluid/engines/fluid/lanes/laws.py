@@ -13,29 +13,13 @@ from jax import numpy as jnp
 
 from pi2_fluid.engines.fluid.lanes.motion import Motion
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.aqm import Aqm, Signal
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.traceable import call_traceable
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
-
-__all__ = [
-    "Array",
-    "Given",
-    "Heard",
-    "Laws",
-    "Node",
-    "Outcome",
-    "Part",
-    "Shape",
-    "Stage",
-    "State",
-    "Values",
-    "excursion",
-    "pick",
-    "within",
-]
 
 Array = jax.Array  # one element for each run
 Values = tuple[Array, ...]

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from pi2_fluid.engines.fluid.plant import is_bounded
 from pi2_fluid.laws.aqm import Aqm
 
-__all__ = ["Motion", "motion_of"]
-
 
 class Motion(NamedTuple):
     """How the controller moves: at ticks, and in between by its drift or its flow."""

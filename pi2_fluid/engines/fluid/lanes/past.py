@@ -13,8 +13,6 @@ from jax import numpy as jnp
 
 from pi2_fluid.engines.fluid.lanes.laws import Array, Heard, Laws, Part, Stage, State, Values
 
-__all__ = ["begin_history", "hear", "look", "record", "record_end"]
-
 History = dict[str, Array]
 
 

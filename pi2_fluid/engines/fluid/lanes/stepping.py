@@ -41,9 +41,7 @@ from pi2_fluid.engines.fluid.lanes.laws import (
 )
 from pi2_fluid.engines.fluid.lanes.past import begin_history, look, record, record_end
 from pi2_fluid.engines.fluid.lanes.windows import end_slow_start, move_windows
-from pi2_fluid.laws.aqm import Seen
-
-__all__ = ["advance", "arrive", "begin"]
+from pi2_fluid.laws.seen import Seen
 
 
 def begin(laws: Laws, window: Array) -> State:

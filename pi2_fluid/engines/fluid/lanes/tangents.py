@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import Number
 
-__all__ = ["push_lanes"]
-
 #: What numbers of a scenario move: all numbers of its laws, and arrays by their names in `Given`
 #: and `Plan`.
 _Moving: TypeAlias = "dict[str, Any]"

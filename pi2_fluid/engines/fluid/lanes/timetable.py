@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     _Rows = Callable[[Iterable[ArrayLike]], FloatArray]
     _Nodes = Callable[[ArrayLike], Int32Array]
 
-__all__ = ["NEVER", "Timetable", "tabulate", "take_runs"]
-
 #: A node that is never reached.
 NEVER: Final = 2**31 - 1
 _MOST_STEPS: Final = 10**8

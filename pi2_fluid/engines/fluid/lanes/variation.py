@@ -19,8 +19,6 @@ from pi2_fluid.units import validate_quantity
 if TYPE_CHECKING:
     from pi2_fluid.values import Number, Real
 
-__all__ = ["Axis", "Variation", "require_mapping", "vary"]
-
 R = TypeVar("R", bound=Record)
 
 _UNITS: Final = {

@@ -10,8 +10,6 @@ from jax import numpy as jnp
 from pi2_fluid.engines.fluid.lanes.laws import Array, Heard, Laws, Node, Stage, State, Values, pick
 from pi2_fluid.engines.fluid.lanes.past import hear
 
-__all__ = ["end_slow_start", "move_windows"]
-
 _DOUBLING: Final = math.log(2.0)  # slow start doubles the window in one round trip
 
 

@@ -26,8 +26,6 @@ from pi2_fluid.network.scenario import Scenario
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["obstacle", "run_compiled"]
-
 #: Steps between two looks at the keyboard, up to some 20 ms, were there one delay that a step adds
 #: up: it adds at every hop of a route those of the hops beyond it.
 _STEPS: Final = 150_000

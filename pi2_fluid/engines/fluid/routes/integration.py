@@ -24,8 +24,6 @@ from pi2_fluid.engines.fluid.routes.past import Past
 from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
 from pi2_fluid.engines.fluid.state import EMPTY
 
-__all__ = ["RoutesRun"]
-
 _SWEEPS: Final = 12  # of a step that reads itself
 # Parts of both estimates of a step's error. Each vanishes now and then, where the other does not;
 # by these the errors of all trajectories that were measured are a few times the tolerance.

@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 
 from pi2_fluid.engines.fluid.routes.layout import Layout
 
-__all__ = ["MOST", "Kinks", "Part"]
-
 #: Order above which a kink costs the method no more than its own error.
 MOST: Final = 2
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.routes import places_of
 
-__all__ = ["Layout", "Path", "Stream", "lay_out"]
-
 
 class Path(NamedTuple):
     """The way of one class."""

@@ -32,11 +32,10 @@ from pi2_fluid.engines.fluid.tangents import (
     tangent_of,
 )
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.laws.aqm import Seen, Signal
+from pi2_fluid.laws.aqm import Signal
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
 from pi2_fluid.network.scenario import Scenario
-
-__all__ = ["LinearRoutesPlant"]
 
 _SILENT: Final = Signal(0.0, 0.0)
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pi2_fluid.engines.fluid.history import Segment
 from pi2_fluid.engines.fluid.state import Mode
 
-__all__ = ["Moment"]
-
 
 class Moment:
     """One instant. How links are shared is found out when it is asked for; see `RoutesPlant`.

@@ -15,10 +15,9 @@ from pi2_fluid.engines.fluid.routes.moment import Moment
 from pi2_fluid.engines.fluid.routes.past import Past
 from pi2_fluid.engines.fluid.sides import QueueCompared
 from pi2_fluid.engines.fluid.state import EMPTY, FULL, Heard, Mode
-from pi2_fluid.laws.aqm import Seen, Signal
+from pi2_fluid.laws.aqm import Signal
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.network.network import Network, Node
-
-__all__ = ["Entered", "Outflow", "Passing"]
 
 _THIRDS: Final = (0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0)
 _ROUNDS: Final = 1000  # until the rates before time 0 go on as they are

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from pi2_fluid.engines.fluid.history import BEGINNING, History, Reader, Segment, Stretch
 from pi2_fluid.engines.fluid.state import Mode
 
-__all__ = ["Past"]
-
 
 class Past:
     """Segments, readers of them, and what is known of the step that is being taken."""

@@ -37,12 +37,11 @@ from pi2_fluid.engines.fluid.routes.moment import Moment
 from pi2_fluid.engines.fluid.routes.passing import Entered, Passing
 from pi2_fluid.engines.fluid.sides import QueueCompared, compared_queue, compared_rate
 from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Basin, Heard, Mode, Read, View
-from pi2_fluid.laws.aqm import Aqm, Seen
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.network.routes import on_their_ways
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.ops import Number
-
-__all__ = ["RoutesPlant"]
 
 _LATE: Final = 1e-3  # s, added to the time of entry to make its error relative
 _AHEAD: Final = 1e-6  # of a delay, over which its own slope is taken

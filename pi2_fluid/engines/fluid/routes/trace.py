@@ -14,8 +14,6 @@ from pi2_fluid.engines.fluid.trace import Trace, window_of
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["by_band", "trace_routes"]
-
 
 def trace_routes(plant: RoutesPlant, rows: Sequence[Row]) -> Trace:
     """Gather the rows of the Python engine."""

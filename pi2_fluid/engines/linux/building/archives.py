@@ -39,8 +39,6 @@ from pi2_fluid.engines.linux.building.trees import (
 )
 from pi2_fluid.errors import BuildError, UnsupportedError, show_value
 
-__all__ = ["unpack"]
-
 #: What an archive may unpack to, and what may be written of it, in bytes: Linux 7.2 has 1.6e9, of
 #: which a guest's kernel needs a third.
 MOST_UNPACKED: Final = 4_000_000_000

@@ -47,8 +47,6 @@ from pi2_fluid.engines.linux.kernels import Kernel, kernels_folder, read_kernel
 from pi2_fluid.errors import QuantityError, WriteError
 from pi2_fluid.saving import save_text
 
-__all__ = ["MIRROR_VARIABLE", "SPACE", "Told", "build_kernel"]
-
 #: The environment variable that names another mirror of Debian's archive.
 MIRROR_VARIABLE: Final = "PI2_FLUID_DEBIAN_MIRROR"
 #: What a build asks of the disk while it runs (bytes): Linux 7.2 takes two thirds of it.

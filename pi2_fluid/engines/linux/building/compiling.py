@@ -14,8 +14,6 @@ from typing import Final
 from pi2_fluid.errors import BuildError, UnsupportedError
 from pi2_fluid.saving import save_text
 
-__all__ = ["TOOLS", "compiler_of", "cores", "make", "require_machine", "require_tools"]
-
 #: Programs that the kernel's makefiles call, and the package of Debian's that each comes with.
 TOOLS: Final[Mapping[str, str]] = {
     "gcc": "gcc",

@@ -9,16 +9,6 @@ from typing import Final
 
 from pi2_fluid.errors import UnsupportedError
 
-__all__ = [
-    "FRAGMENT",
-    "NEEDED",
-    "congestion_controls_of",
-    "merged",
-    "options_of",
-    "qdiscs_of",
-    "require_options",
-]
-
 #: The options that are asked for beyond User-Mode Linux's own.
 FRAGMENT: Final = Path(__file__).parents[1] / "guest" / "uml.config"
 

@@ -20,8 +20,6 @@ from pi2_fluid.engines.linux.building.signatures import read_signed, require_mea
 from pi2_fluid.engines.linux.building.sources import OLDEST, version_of
 from pi2_fluid.errors import BuildError, QuantityError, UnsupportedError, show_value
 
-__all__ = ["MIRROR", "SUITES", "find_package"]
-
 MIRROR: Final = "https://deb.debian.org/debian"
 #: Where packages are looked for, in this order.
 SUITES: Final = ("sid", "forky", "trixie-backports")

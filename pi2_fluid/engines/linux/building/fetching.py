@@ -20,8 +20,6 @@ from urllib.parse import urlsplit
 from pi2_fluid.engines.linux.building.trees import sha256_of_file
 from pi2_fluid.errors import BuildError, show_value
 
-__all__ = ["REMEDY", "Package", "fetch", "read", "require_mirror"]
-
 #: What one can do whatever a mirror does.
 REMEDY: Final = "give another mirror by --mirror, or a package or tree that you have by --source"
 

@@ -18,8 +18,6 @@ from typing import Final, NamedTuple
 from pi2_fluid.engines.linux.building.fetching import REMEDY
 from pi2_fluid.errors import BuildError
 
-__all__ = ["KEYRINGS", "KEYS", "Signed", "judge", "read_signed", "require_means"]
-
 #: Debian's keys, where Debian's package puts them, which other distributions have, too.
 KEYRINGS: Final = (
     Path("/usr/share/keyrings/debian-archive-keyring.gpg"),

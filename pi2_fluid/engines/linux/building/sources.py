@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 from pi2_fluid.errors import BuildError, UnsupportedError
 from pi2_fluid.saving import save_bytes
 
-__all__ = ["EDITS", "OLDEST", "Edit", "edit", "release_of", "require_usable", "version_of"]
-
 #: The first Linux with sch_dualpi2.
 OLDEST: Final = (6, 17)
 

@@ -17,8 +17,6 @@ from pi2_fluid.errors import show_value
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["DamagedError", "Member", "Readable", "Stream", "members"]
-
 #: Linux 7.2 has some 95,000.
 MOST_MEMBERS: Final = 1_000_000
 

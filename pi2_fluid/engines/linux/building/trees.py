@@ -20,17 +20,6 @@ from typing import Final
 
 from pi2_fluid.errors import UnsupportedError, show_value
 
-__all__ = [
-    "Progress",
-    "built_in",
-    "copy_tree",
-    "is_needed",
-    "sha256_of_file",
-    "sha256_of_tree",
-    "wrong_link",
-    "wrong_name",
-]
-
 #: The patterns of what is left out.
 UNNEEDED: Final = Path(__file__).parents[1] / "guest" / "unneeded"
 #: What make leaves where it has built, and takes for its own.

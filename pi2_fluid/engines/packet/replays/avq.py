@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import Quantity
 
-__all__ = ["replay_avq"]
-
 #: 1250 packets per second.
 _LINK: Final = Link("10Mbit/s", packet_size="1000B")
 _LATEST: Final = 1e6  # s

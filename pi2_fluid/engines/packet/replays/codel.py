@@ -22,8 +22,6 @@ from pi2_fluid.units import LONG_WAIT, validate_number
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["codel_law", "replay_codel"]
-
 
 def replay_codel(
     *,

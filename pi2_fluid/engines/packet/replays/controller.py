@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import FloatArray, IntArray, Quantity
 
-__all__ = ["replay"]
-
-
 #: The controller, what Classic packets see, the state, and one column more.
 _Found: TypeAlias = tuple[np.ndarray[Any, Any], ...]
 

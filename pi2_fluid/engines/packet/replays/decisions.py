@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pie import Pie
     from pi2_fluid.values import FloatArray, Quantity
 
-__all__ = ["replay_drop"]
-
 _MTU: Final = 1514  # bytes: Ethernet's 1500 and its header
 _BACKLOG: Final = 20_000  # bytes, enough not to matter
 _NOT_GIVEN: Final = np.nan

@@ -20,8 +20,6 @@ from pi2_fluid.results import Column
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["replay_rate"]
-
 #: Queue disciplines that measure the rate at which packets leave.
 _MEASURING: Final = ("pie",)
 #: Bits that the clock (ns) and sizes (bytes) may have.

@@ -19,8 +19,6 @@ from pi2_fluid.units import validate_number
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["replay_dualpi2"]
-
 
 def replay_dualpi2(
     *,

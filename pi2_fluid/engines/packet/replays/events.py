@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import IntArray
 
-__all__ = ["ETHERNET", "EventLog", "event_columns", "run_events"]
-
 #: A full Ethernet frame as Linux counts it, and the limit of sch_dualpi2.
 ETHERNET: Final = Link("10Mbit/s", "10000 packets", "1514B")
 _OPERATIONS: Final = {"D": 0, "E": 1, "T": 2}

@@ -20,8 +20,6 @@ from pi2_fluid.units import plain_row, validate_quantity
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["replay_red", "replay_red_adaptation"]
-
 #: One packet of 1000 bytes per ms.
 _LINK: Final = Link("8Mbit/s", "10000 packets", "1000B")
 _ACTIONS: Final = np.array(["PASS", "PROB", "HARD"])

@@ -22,8 +22,6 @@ from pi2_fluid.results import Column
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["replay_rem"]
-
 #: That of the ns scripts: 1250 packets per second.
 _LINK: Final = Link("10Mbit/s", packet_size="1000B")
 _MOST: Final = 10**6

@@ -7,8 +7,6 @@ import xarray as xr
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.results import Column, make_dataset
 
-__all__ = ["replay_dataset"]
-
 
 def replay_dataset(variables: dict[str, Column], law: Aqm) -> xr.Dataset:
     """Return what a law answered."""

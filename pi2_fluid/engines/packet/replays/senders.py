@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, IntArray, Quantity
 
-__all__ = ["replay_cubic", "replay_dctcp", "replay_paganini", "replay_prague"]
-
 # Rows belong to the last acknowledgement before them; their times are given to 0.1 ms.
 _HALF_STEP: Final = 50_000
 _MOST_SEGMENTS: Final = 2**31 - 1

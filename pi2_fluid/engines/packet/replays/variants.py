@@ -14,8 +14,6 @@ from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.laws.packet_limits import require_single
 
-__all__ = ["law_of", "variants"]
-
 
 @cache
 def _variants() -> dict[str, Aqm]:

@@ -20,8 +20,6 @@ from pi2_fluid.papers.pi2.scene import (
     load_where,
 )
 
-__all__ = ["CLAIMS", "FACTOR", "SHORT_INTERVAL"]
-
 #: By how much PI2's gains exceed PIE's.
 FACTOR: Final = 2.5
 #: RFC 8033's default, for comparison with the paper's 32 ms.

@@ -11,8 +11,6 @@ import pi2_fluid as pf
 from pi2_fluid.papers.claim import Claim, decide, matches
 from pi2_fluid.papers.pi2.scene import CLASSIC, INTERVAL, RTT, TUNED_PI2, fixed_pi, gain_margin
 
-__all__ = ["CLAIMS", "cubic_sawtooth", "sawtooth"]
-
 #: Name, update, RTT terms and clock of the models an experiment's operating point is put to.
 _MODELS: Final = (
     ("continuous", "continuous", "frozen", "rate"),

@@ -13,8 +13,6 @@ from pi2_fluid.papers.claim import Claim, decide, matches
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["ALIKE", "CLAIMS", "SCENARIOS", "bare"]
-
 _RTT: Final = 0.1
 #: Loads between which windows follow a power of p: Cubic's cubic region begins below some 1e-4.
 _LOADS: Final = (1e-8, 1e-7)

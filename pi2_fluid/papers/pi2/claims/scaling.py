@@ -24,8 +24,6 @@ from pi2_fluid.papers.pi2.scene import (
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["CLAIMS", "EXTENDED_TABLE", "gain_over_pie", "random_loops", "table_fit"]
-
 #: The table of the draft the paper cites, which became RFC 8033.
 EXTENDED_TABLE: Final = "rfc8033"
 _JUST_BELOW: Final = 1.0 - 1e-6  # within reach of a table's edge, beyond its snapping

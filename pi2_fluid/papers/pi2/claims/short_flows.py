@@ -10,8 +10,6 @@ import pi2_fluid as pf
 from pi2_fluid.papers.claim import Claim, decide
 from pi2_fluid.papers.pi2.claims.scalability import bare
 
-__all__ = ["CLAIMS"]
-
 #: Mbit/s, and ms; and what part of the link Web-like flows ask for, lightly and heavily.
 RATES: Final = (4.0, 12.0, 40.0)
 RTTS: Final = (10.0, 100.0)
