@@ -24,8 +24,6 @@ HEAD = '''"""What laws that have a loop declare, in words: written by tools/writ
 
 from typing import Final
 
-__all__ = ["PARAMETERS", "SIGNALS"]
-
 '''
 
 
