@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.seen import Seen
@@ -24,6 +27,11 @@ class _Named(NamedTuple):
 
 
 _SEEN: Final = ("queue", "arrival_rate", "capacity", "overflow")
+
+# Tapes by the kind of law, the function and the names of its inputs.
+_kept: dict[tuple[Any, ...], Tape] = {}
+_MOST_KEPT: Final = 4096
+_NUMBERS: Final = {float, int, np.float64, np.ndarray}
 
 
 def _state(law: Law, values: Sequence[Number]) -> object:
@@ -204,8 +212,16 @@ def tape_by(law: Law, function: Callable[..., Any], inputs: tuple[str, ...], wha
     TraceError
         As `tape_of`.
     """
+    kind = kind_of(law)
+    if kind is not None and (kept := _kept.get((kind, function, inputs))) is not None:
+        return kept
     tape = _tape(map_leaves(lambda _, place: _Named(f"law{place}"), law), function, inputs)
-    if not isinstance(tape, Tape):
+    if isinstance(tape, Tape):
+        if kind is not None:
+            if len(_kept) >= _MOST_KEPT:
+                _kept.clear()
+            _kept[kind, function, inputs] = tape
+    else:
         # Arrays, and numbers that JAX traces, are no constants.
         partly = map_leaves(
             lambda leaf, place: leaf if isinstance(leaf, (float, int)) else _Named(f"law{place}"),
@@ -249,9 +265,50 @@ def numbers_on_tape(law: Law, tape: Tape) -> list[Any]:
     """Return the numbers of a law that are the parameters of its tape."""
     if not tape.parameters:
         return []
+    if (fields := _fields_behind(tape)) is not None:
+        values = vars(law)
+        return [values[name] for name in fields]
     named: dict[str, Any] = {}
     map_leaves(lambda leaf, place: named.setdefault(f"law{place}", leaf), law)
     return [named[name] for name in tape.parameters]
+
+
+def kind_of(law: Law) -> tuple[Any, ...] | None:
+    """Return what a law is but for its numbers: its class, its options, and which numbers it has.
+
+    None of a law that has more than numbers and options, such as a record of its own. Laws of one
+    kind have the same tapes, and to find them by this takes a tenth of the time that it takes to
+    put names in the place of a law's numbers.
+    """
+    cls: Any = type(law)
+    values = vars(law)
+    found: list[Any] = [cls]
+    for name, is_option in _fields_of(cls):
+        value = values.get(name)
+        if type(value) in _NUMBERS and not is_option:
+            found.append(_Named)
+        elif value is None or isinstance(value, (str, bool)):
+            found.append(value)
+        else:
+            return None
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _fields_of(cls: type) -> tuple[tuple[str, bool], ...]:
+    """Return the fields of a class, and whether each is an option, of which there are no slopes."""
+    options = ("choice", "allowed")
+    return tuple(
+        (field.name, not field.metadata.keys().isdisjoint(options))
+        for field in dataclasses.fields(cls)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _fields_behind(tape: Tape) -> tuple[str, ...] | None:
+    """Return the fields of a law that are the parameters of its tape; None if others are, too."""
+    names = [name.removeprefix("law.") for name in tape.parameters]
+    return tuple(names) if all(name.isidentifier() for name in names) else None
 
 
 @lru_cache(maxsize=1024)

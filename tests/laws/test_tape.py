@@ -18,7 +18,13 @@ from pi2_fluid import ops
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.laws.tape import make_tape
-from pi2_fluid.laws.tapes import QUEUE_FUNCTIONS, SENDER_FUNCTIONS, numbers_on_tape, tape_of
+from pi2_fluid.laws.tapes import (
+    QUEUE_FUNCTIONS,
+    SENDER_FUNCTIONS,
+    kind_of,
+    numbers_on_tape,
+    tape_of,
+)
 from pi2_fluid.laws.trace import TraceError
 
 #: What laws need that have no defaults.
@@ -324,3 +330,33 @@ def test_second_slopes_are_slopes_of_slopes():
     second = first.slopes(["x", "y"])(2.0, 0.5)
     e = math.exp(0.5)
     np.testing.assert_allclose(second, [12.0 * e, 12.0 * e, 12.0 * e, 8.0 * e], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (pf.Pi2(alpha=0.2), pf.Pi2(alpha=0.3, target="5ms"), True),
+        (pf.Pi2(alpha=0.2), pf.Pi2(alpha=np.array([0.2, 0.3])), True),
+        (pf.CoupledPi2(), pf.CoupledPi2(variant="hpe"), False),
+        (pf.DualPi2(), pf.DualPi2(ramp="400us"), False),
+        (pf.Reno(), pf.Reno(growth="per_ack"), False),
+        (pf.Pi2(), pf.CoupledPi2(), False),
+    ],
+)
+def test_laws_of_one_kind_share_their_tapes(one: Any, other: Any, same: bool):
+    assert kind_of(one) is not None
+    assert (kind_of(one) == kind_of(other)) is same
+    name = "rate" if one.role == "sender" else "encode"
+    assert (tape_of(one, name) is tape_of(other, name)) is same
+
+
+def test_a_law_of_more_than_numbers_and_options_has_no_kind():
+    law = pf.Qdisc("cake", rtt="50ms")  # keeps pairs of key and value
+    assert kind_of(law) is None
+
+
+def test_numbers_of_laws_of_one_kind_stay_their_own():
+    for law in (pf.Pi2(alpha=0.2), pf.Pi2(alpha=0.3)):
+        tape = tape_of(law, "update")
+        numbers = dict(zip(tape.parameters, numbers_on_tape(law, tape), strict=True))
+        assert numbers["law.alpha"] == law.alpha
