@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import pi2_fluid as pf
 from pi2_fluid import ops
 from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.laws.aqms.qdisc import Qdisc
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.laws.tape import make_tape
 from pi2_fluid.laws.tapes import (
@@ -351,7 +352,7 @@ def test_laws_of_one_kind_share_their_tapes(one: Any, other: Any, same: bool):
 
 
 def test_a_law_of_more_than_numbers_and_options_has_no_kind():
-    law = pf.Qdisc("cake", rtt="50ms")  # keeps pairs of key and value
+    law = Qdisc("cake", rtt="50ms")  # keeps pairs of key and value
     assert kind_of(law) is None
 
 
