@@ -164,19 +164,19 @@ def attack(seed: int, loops: int) -> Attack:
     rng = np.random.default_rng(seed)
     region, queue, update = random_case(rng)
     worst = worst_margins(region, queue, update)
-    found = worst.margins
+    margins = worst.margins
     what = (
         f"{type(queue).__name__} {region.senders[0]!r} {update} R {region.min_rtt:.3g} to"
         f" {region.max_rtt:.3g} T {float(queue.update_interval):.3g} p' {region.load[0]}"
     )
-    if found.verdict_code <= 0 or not float(found.gain_margin_db) > 0.0:
+    if margins.verdict_code <= 0 or not float(margins.gain_margin_db) > 0.0:
         return Attack("unstable", 0, 0, 0.0, what)
     begun = time.process_time()
     for slack in SLACK:  # as `guarantee` tries them
         claim = Asked(
-            (1.0 - slack) * min(float(found.gain_margin_db), 80.0),
-            (1.0 - slack) * float(np.clip(found.phase_margin_deg, 0.0, 90.0)),
-            (1.0 - slack) * min(float(found.modulus_margin), 1.0),
+            (1.0 - slack) * min(float(margins.gain_margin_db), 80.0),
+            (1.0 - slack) * float(np.clip(margins.phase_margin_deg, 0.0, 90.0)),
+            (1.0 - slack) * min(float(margins.modulus_margin), 1.0),
         )
         outcome = certify(region, queue, claim, update).outcome
         if outcome != "undecided":
@@ -198,18 +198,18 @@ def main() -> None:
     parser.add_argument("--loops", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    found = []
+    attacks = []
     for seed in range(arguments.seed, arguments.seed + arguments.regions):
         one = attack(seed, arguments.loops)
-        found.append(one)
+        attacks.append(one)
         if one.violations or one.seconds > 5.0 or one.outcome == "undecided":
             print(f"{seed}: {one.outcome}, {one.violations} short, {one.seconds:.1f} s; {one.what}")
-    counts = collections.Counter(one.outcome for one in found)
+    counts = collections.Counter(one.outcome for one in attacks)
     print(", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
     print(
-        f"loops tried {sum(one.loops for one in found):,}, short of the claim"
-        f" {sum(one.violations for one in found)}, longest proof"
-        f" {max(one.seconds for one in found):.1f} s of CPU"
+        f"loops tried {sum(one.loops for one in attacks):,}, short of the claim"
+        f" {sum(one.violations for one in attacks)}, longest proof"
+        f" {max(one.seconds for one in attacks):.1f} s of CPU"
     )
 
 

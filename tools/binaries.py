@@ -60,14 +60,14 @@ def read(data: bytes) -> Extension:
         machine = str(binary.header.machine_type).rpartition(".")[2].lower()
         oldest = versions(asked, "GLIBC_")
         wanted = {x.name for x in binary.dynamic_symbols if not x.shndx}
-        given = {x.name for x in binary.exported_symbols}
+        exported = {x.name for x in binary.exported_symbols}
         libraries = list(binary.libraries)
     elif isinstance(binary, lief.MachO.Binary):
         machine = str(binary.header.cpu_type).rpartition(".")[2].lower()
         told = binary.build_version if binary.has_build_version else binary.version_min
         oldest = tuple((told.minos if binary.has_build_version else told.version)[:2])
         wanted = {x.name.removeprefix("_") for x in binary.imported_symbols}
-        given = {x.name.removeprefix("_") for x in binary.exported_symbols}
+        exported = {x.name.removeprefix("_") for x in binary.exported_symbols}
         own = lief.MachO.LoadCommand.TYPE.ID_DYLIB
         libraries = [x.name for x in binary.libraries if x.command != own]
         table = binary.dynamic_symbol_command
@@ -81,9 +81,11 @@ def read(data: bytes) -> Extension:
         machine = str(binary.header.machine).rpartition(".")[2].lower()
         oldest = ()
         wanted = {entry.name for library in binary.imports for entry in library.entries}
-        given = {x.name for x in binary.exported_functions}
+        exported = {x.name for x in binary.exported_functions}
         libraries = [library.name for library in binary.imports]
-    return Extension(machine, oldest, tuple(libraries), frozenset(wanted), frozenset(given), remark)
+    return Extension(
+        machine, oldest, tuple(libraries), frozenset(wanted), frozenset(exported), remark
+    )
 
 
 def stable_names(version: tuple[int, int]) -> set[str]:
@@ -97,23 +99,23 @@ def stable_names(version: tuple[int, int]) -> set[str]:
 
 
 def wrong(
-    found: Extension, tag: str, machine: str, newest: tuple[int, ...], stable: set[str] | None
+    binary: Extension, tag: str, machine: str, newest: tuple[int, ...], stable: set[str] | None
 ) -> list[str]:
     """Return why a machine would not load an extension; the names of Python that it has, if few."""
-    said = []
-    if found.machine != machine:
-        said.append(f"it is for {found.machine}, not {machine}")
-    if found.oldest > newest:
-        asked, has = (".".join(map(str, version)) for version in (found.oldest, newest))
-        said.append(f"it asks for version {asked} of the system, not {has}")
+    reasons = []
+    if binary.machine != machine:
+        reasons.append(f"it is for {binary.machine}, not {machine}")
+    if binary.oldest > newest:
+        asked, has = (".".join(map(str, version)) for version in (binary.oldest, newest))
+        reasons.append(f"it asks for version {asked} of the system, not {has}")
     allowed = re.compile(SYSTEMS[re.split(r"[-_]", tag)[0]], re.IGNORECASE)
-    said += [f"it loads {name}" for name in found.libraries if not allowed.fullmatch(name)]
-    if "PyInit__core" not in found.given:
-        said.append("Python could not begin it: it has no PyInit__core")
+    reasons += [f"it loads {name}" for name in binary.libraries if not allowed.fullmatch(name)]
+    if "PyInit__core" not in binary.given:
+        reasons.append("Python could not begin it: it has no PyInit__core")
     if stable is not None:
-        asked_of_python = {name for name in found.wanted if re.match(r"_?Py[A-Z_]", name)}
-        said += [f"{name} is not in the stable ABI" for name in sorted(asked_of_python - stable)]
-    return said
+        asked_of_python = {name for name in binary.wanted if re.match(r"_?Py[A-Z_]", name)}
+        reasons += [f"{name} is not in the stable ABI" for name in sorted(asked_of_python - stable)]
+    return reasons
 
 
 def extension(wheel: Path) -> bytes:

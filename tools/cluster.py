@@ -65,17 +65,17 @@ def lose_a_worker(
     log.mkdir()
 
     def reduce(run: xr.Dataset) -> xr.Dataset:
-        found = pf.summarize(run)
+        answers = pf.summarize(run)
         with (log / str(os.getpid())).open("a") as file:
             file.write(".")
-        return found
+        return answers
 
-    there = 0.0
+    killed_at = 0.0
 
     def kill(done: float, total: float) -> None:
-        nonlocal there
-        if not there and done >= total / 3:
-            there = done
+        nonlocal killed_at
+        if not killed_at and done >= total / 3:
+            killed_at = done
             # Later, amid a block, and while this process goes on.
             victim = next(iter(client.run(os.getpid).values()))
             threading.Timer(0.4, os.kill, (victim, signal.SIGKILL)).start()
@@ -83,17 +83,17 @@ def lose_a_worker(
     given = scenario, over, pf.Packets(seeds=seeds), reduce
     path, undisturbed = folder / "cluster.zarr", folder / "threads.zarr"
     begun = time.perf_counter()
-    found = pf.sweep(*given, store=path, client=client, progress=kill).load()
+    answers = pf.sweep(*given, store=path, client=client, progress=kill).load()
     between = time.perf_counter()
     runs = sum(len(file.read_text()) for file in log.iterdir())
-    chunk = tuple(json.loads(found.attrs["block_shape"]))
+    chunk = tuple(json.loads(answers.attrs["block_shape"]))
     # Blocks are as long as the first points suggest: the same ones, to compare files.
     with mock.patch("pi2_fluid.sweeping.sweep.chunk_shape", return_value=chunk):
         pf.sweep(*given, store=undisturbed, progress=False)
     seconds = between - begun, time.perf_counter() - between
     same = contents(path) == contents(undisturbed)
-    twice = runs - found.error.size
-    return Loss(found, same, int(there), math.prod(chunk), twice, seconds)
+    twice = runs - answers.error.size
+    return Loss(answers, same, int(killed_at), math.prod(chunk), twice, seconds)
 
 
 def contents(folder: Path) -> dict[Path, bytes]:

@@ -62,7 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", help="one kind of L4S flows")
     parser.add_argument("--seeds", type=int, default=4)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore", AssumptionWarning)
     print(
         "| L4S flows | path | boundary by acks, by rates | share of L4S | sd (ms) at x1 | x4 | x16"
@@ -70,7 +70,7 @@ def main() -> None:
         "|---|---|---|---|---|---|---|---|"
     )
     for name, sender in L4S.items():
-        if asked.only not in name:
+        if options.only not in name:
             continue
         for path in PATHS:
             limits = {
@@ -85,7 +85,7 @@ def main() -> None:
                 cells, emptied = [], 0.0
                 for times in TIMES:
                     runs = pf.packet.simulate(
-                        scenario(sender, path, share, times), seeds=asked.seeds, bin="10ms"
+                        scenario(sender, path, share, times), seeds=options.seeds, bin="10ms"
                     )
                     late = runs.sel(time=slice(AFTER, None))
                     delay = late.sojourn.sel(band="C").fillna(0.0)

@@ -131,13 +131,13 @@ def read() -> dict[str, dict[tuple[str, str], np.ndarray]]:
 
 def main(names: list[str]) -> None:
     """Measure those cells, all if none is named, and keep what was found."""
-    found = read() if FILE.exists() else {}
+    measured = read() if FILE.exists() else {}
     release = ""
     for name in names or CELLS:
         print(f"measuring {name} ...", flush=True)
         runs = pf.simulate(CELLS[name], pf.Linux(seeds=SEEDS))
         release = runs.attrs["kernel"]
-        found[name] = statistics(runs)
+        measured[name] = statistics(runs)
         text = io.StringIO()
         text.write(
             f"# Linux {release} in guests, by python tools/flow_queue_cells.py: cell, class"
@@ -145,7 +145,7 @@ def main(names: list[str]) -> None:
         )
         writer = csv.writer(text, lineterminator="\n")
         for cell in CELLS:
-            for (group, statistic), values in found.get(cell, {}).items():
+            for (group, statistic), values in measured.get(cell, {}).items():
                 writer.writerow([cell, group, statistic, *(f"{value:.6g}" for value in values)])
         save_text(FILE, text.getvalue())
 

@@ -113,11 +113,11 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=501, help="the first seed")
     given = parser.parse_args()
     seeds = list(range(given.first, given.first + given.seeds))
-    found = [row for cell in CELLS for row in measure(*cell, seeds)]
-    others = [row for place, row in enumerate(found) if place % len(GAINS)]
+    rows = [row for cell in CELLS for row in measure(*cell, seeds)]
+    others = [row for place, row in enumerate(rows) if place % len(GAINS)]
     bad = np.array([row.lost > 0.3 for row in others])
     for name in ("rho_alone", "rho"):
-        rho, mean = (np.array([getattr(row, n) for row in found]) for n in (name, "mean"))
+        rho, mean = (np.array([getattr(row, n) for row in rows]) for n in (name, "mean"))
         mine = np.array([getattr(row, name) for row in others])
         above = float(np.mean(mine[bad][:, None] > mine[~bad]))
         kept = int(np.sum(mine < mine[bad].min()))
@@ -128,7 +128,7 @@ def main() -> None:
             f" it {kept}"
         )
     for low, high in ((0.0, 0.5), (0.5, 1.0), (1.0, np.inf)):
-        ratio = [row.measured / row.sd for row in found if low <= row.rho < high]
+        ratio = [row.measured / row.sd for row in rows if low <= row.rho < high]
         print(
             f"rho {low} to {high}: sd of packets over the predicted"
             f" {min(ratio):.2f} to {max(ratio):.2f} ({len(ratio)})"

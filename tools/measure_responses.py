@@ -219,19 +219,21 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a part of the names of those to measure")
     parser.add_argument("--flows", type=int, default=600)
     parser.add_argument("--seeds", type=int, default=4)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore", AssumptionWarning)
-    if asked.sizes:
-        sizes(asked.flows, asked.seeds)
+    if options.sizes:
+        sizes(options.flows, options.seeds)
         return
     print(
         "| set-up | standard error | rate clock | ack clock | the same, bunched |\n"
         "|---|---|---|---|---|"
     )
-    chosen = PAUSING if asked.dctcp else OTHERS if asked.others else FOUND_WITH
+    chosen = PAUSING if options.dctcp else OTHERS if options.others else FOUND_WITH
     for name, setup in chosen.items():
-        if asked.only in name:
-            print(f"| {name} | {measure(scenario(setup, asked.flows), asked.seeds)} |", flush=True)
+        if options.only in name:
+            print(
+                f"| {name} | {measure(scenario(setup, options.flows), options.seeds)} |", flush=True
+            )
 
 
 if __name__ == "__main__":

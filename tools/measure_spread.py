@@ -162,7 +162,7 @@ def shown(points: list[Point]) -> str:
 
 def lost(points: list[Point]) -> str:
     """What rate is lost against Linux's gains at the same target, by rho."""
-    said = []
+    texts = []
     for name, test in (("below", lambda rho: rho < 0.6), ("above", lambda rho: rho >= 0.6)):
         changes = []
         for start in range(0, len(points), len(GAINS)):
@@ -174,11 +174,11 @@ def lost(points: list[Point]) -> str:
             ]
         worse = sum(change < -0.3 for change in changes)
         most = max([-change for change in changes], default=0.0)
-        said.append(
+        texts.append(
             f"rho {name} 0.6: {worse} of {len(changes)} lose more than 0.3 points, the worst"
             f" {most:.2f}"
         )
-    return "; ".join(said)
+    return "; ".join(texts)
 
 
 def main() -> None:
@@ -187,27 +187,27 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first", type=int, default=101, help="the first seed")
     parser.add_argument("--rows", type=Path, help="a file for the points")
-    given = parser.parse_args()
-    seeds = list(range(given.first, given.first + given.seeds))
-    found: dict[str, list[Point]] = {}
+    options = parser.parse_args()
+    seeds = list(range(options.first, options.first + options.seeds))
+    by_group: dict[str, list[Point]] = {}
     for group, cells in GROUPS.items():
-        found[group] = []
+        by_group[group] = []
         for name, cell in cells.items():
             points = list(measure(name, cell, seeds))
-            found[group] += points
+            by_group[group] += points
             ratios = " ".join(f"{p.measured / p.predicted:5.2f}" for p in points)
             spreads = " ".join(f"{p.rho:5.2f}" for p in points)
             print(f"{name:45} sd {ratios}   rho {spreads}", flush=True)
-    for group, points in found.items():
+    for group, points in by_group.items():
         print(f"{group}: {shown(points)}; {lost(points)}")
-    if given.rows:
+    if options.rows:
         text = io.StringIO(newline="")
         rows = csv.writer(text)
         rows.writerow(("cell", "gains", "predicted_s", "rho", "measured_s", "rate"))
-        for p in (p for points in found.values() for p in points):
+        for p in (p for points in by_group.values() for p in points):
             numbers = [f"{x:.5g}" for x in (p.predicted, p.rho, p.measured, p.rate)]
             rows.writerow((p.cell, " ".join(map(str, p.gains)), *numbers))
-        save_text(given.rows, text.getvalue())
+        save_text(options.rows, text.getvalue())
 
 
 if __name__ == "__main__":

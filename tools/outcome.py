@@ -73,13 +73,13 @@ def measured(traffic: pf.Traffic, law: PiFamily, seeds: int) -> FloatArray:
     )
 
 
-def against(own: FloatArray, base: FloatArray) -> dict[str, Any]:
+def against(measures: FloatArray, base: FloatArray) -> dict[str, Any]:
     """Return how one queue does against another: score, ratios, points of rate, certain losses."""
     weight = VALUES["balanced"]
-    score = difference_of(costs(own, weight) - costs(base, weight))
+    score = difference_of(costs(measures, weight) - costs(base, weight))
     away = score.bound(0.025) - score.mean
     row: dict[str, Any] = {"score": [score.mean, score.mean - away, score.mean + away]}
-    told = compared(own, base)
+    told = compared(measures, base)
     for name in ("p99", "p99_after", "mean_after", "l4s_p99", "completion"):
         ends = [float(x[NAMES.index(name), -1]) for x in (told.change, told.low, told.high)]
         if not math.isnan(ends[0]):
@@ -87,7 +87,7 @@ def against(own: FloatArray, base: FloatArray) -> dict[str, Any]:
     rate = NAMES.index("rate_measured")
     row["rate"] = [100.0 * float(x[rate, -1]) for x in (told.change, told.low, told.high)]
     mean, error = 100.0 * told.change[rate, :-1], 100.0 * told.error[rate, :-1]
-    away = -float(special.stdtrit(own.shape[-1] - 1, 0.05 / len(mean)))
+    away = -float(special.stdtrit(measures.shape[-1] - 1, 0.05 / len(mean)))
     row["certain"] = [float(x) for x in mean + away * error]  # what is surely lost, if below 0
     row["worst"] = float(mean.min())
     return row
@@ -96,22 +96,22 @@ def against(own: FloatArray, base: FloatArray) -> dict[str, Any]:
 def judge(name: str, aqm: str, seeds: int) -> dict[str, Any]:
     """Tune for a family from both starts, and measure with fresh seeds what came out."""
     traffic, kind = traffic_of(name), read_kind(aqm, None, 1000)
-    found: dict[str, Any] = {"family": name, "aqm": aqm, "cells": len(traffic.cells), "tuned": []}
+    verdict: dict[str, Any] = {"family": name, "aqm": aqm, "cells": len(traffic.cells), "tuned": []}
     laws: dict[str, PiFamily] = {}
     for start in STARTS:
         begun = time.process_time()
         best = pf.tune(traffic=traffic, aqm=aqm, seeds=range(start, start + 24))
         spent = time.process_time() - begun
         laws[f"tuned from {start}"] = best.aqm or best.default  # type: ignore[assignment]
-        found["tuned"].append(
+        verdict["tuned"].append(
             {"chosen": best.chosen, "kept": best.kept, "runs": best.runs, "cpu": spent,
              "beta": best.beta, "alpha": best.alpha, "stopped": best.stopped}
         )  # fmt: skip
     base = measured(traffic, best.default, seeds)
     if best.textbook is not None:
         laws["textbook"] = best.textbook
-        found["textbook"] = kind.name_of(best.textbook)
-    found["against"] = {
+        verdict["textbook"] = kind.name_of(best.textbook)
+    verdict["against"] = {
         key: against(measured(traffic, law, seeds), base) for key, law in laws.items()
     }
     if aqm == "dualpi2":
@@ -122,8 +122,8 @@ def judge(name: str, aqm: str, seeds: int) -> dict[str, Any]:
             if margin >= 0.0:  # what candidates had to keep
                 row = against(measured(traffic, law, seeds), base)
                 grid[kind.name_of(law)] = row | {"gain_margin_db": float(margin)}
-        found["grid"] = grid
-    return found
+        verdict["grid"] = grid
+    return verdict
 
 
 def in_kernel(seeds: int) -> dict[str, Any]:
@@ -160,37 +160,37 @@ def kept(path: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def bars(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str, bool]]:
+def bars(judged: Mapping[str, Any]) -> Iterator[tuple[str, str, str, bool]]:
     """Yield what was asked of a family: what, the bar, what came out, whether it holds."""
-    one, two = (found["against"][f"tuned from {start}"] for start in STARTS)
-    spent = max(x["cpu"] for x in found["tuned"])
-    runs = max(x["runs"] for x in found["tuned"])
+    first, second = (judged["against"][f"tuned from {start}"] for start in STARTS)
+    spent = max(x["cpu"] for x in judged["tuned"])
+    runs = max(x["runs"] for x in judged["tuned"])
     yield "CPU", "<= 35 s", f"{spent:.1f} s", spent <= 35.0
     yield "runs", "<= 2,500", f"{runs:,}", runs <= 2500
-    apart = abs(one["score"][0] - two["score"][0])
+    apart = abs(first["score"][0] - second["score"][0])
     yield "two starts", "<= 0.03", f"{apart:.3f}", apart <= 0.03
-    lost = -min(0.0, *one["certain"], *two["certain"])
+    lost = -min(0.0, *first["certain"], *second["certain"])
     yield "certain loss in a cell", "<= 1.5 points", f"{lost:.2f}", lost <= 1.5
-    if "grid" in found:
-        fit = [row for row in found["grid"].values() if min(row["certain"]) >= -1.0]
+    if "grid" in judged:
+        fit = [row for row in judged["grid"].values() if min(row["certain"]) >= -1.0]
         least = min([0.0, *(row["score"][0] for row in fit)])
-        behind = max(one["score"][0], two["score"][0]) - least
+        behind = max(first["score"][0], second["score"][0]) - least
         yield "behind the best of the grid", "<= 0.03", f"{behind:.3f}", behind <= 0.03
 
 
-def signs(found: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str, bool]]:
+def signs(families: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str, bool]]:
     """Yield what was asked of both regimes, and of homes."""
-    beta = [beta_of(x["chosen"]) for x in found["pages"]["tuned"]]
-    rows = [found["pages"]["against"][f"tuned from {start}"] for start in STARTS]
+    beta = [beta_of(x["chosen"]) for x in families["pages"]["tuned"]]
+    rows = [families["pages"]["against"][f"tuned from {start}"] for start in STARTS]
     rate = min(row["rate"][0] for row in rows)
     yield "pages: beta", "<= 1000/256", f"{max(beta)}/256", max(beta) <= 1000
     yield "pages: mean rate", ">= -0.5 points", f"{rate:+.2f}", rate >= -0.5
-    beta = [beta_of(x["chosen"]) for x in found["uplink"]["tuned"]]
-    rows = [found["uplink"]["against"][f"tuned from {start}"] for start in STARTS]
+    beta = [beta_of(x["chosen"]) for x in families["uplink"]["tuned"]]
+    rows = [families["uplink"]["against"][f"tuned from {start}"] for start in STARTS]
     after = max(row["p99_after"][0] for row in rows)
     yield "many long flows: beta", ">= 1450/256", f"{min(beta)}/256", min(beta) >= 1450
     yield "many long flows: p99 after", "<= 0.85", f"{after:.3f}", after <= 0.85
-    rows = [found["home"]["against"][f"tuned from {start}"] for start in STARTS]
+    rows = [families["home"]["against"][f"tuned from {start}"] for start in STARTS]
     for name, bar in (("p99", 0.97), ("p99_after", 0.91)):
         worst = max(row[name][0] for row in rows)
         yield f"home: {name}", f"<= {bar}", f"{worst:.3f}", worst <= bar
@@ -212,13 +212,13 @@ def ratio(values: list[float] | None) -> str:
     return f"{mean:+.1f} ± {(high - low) / 2:.1f}"
 
 
-def report(found: Mapping[str, Mapping[str, Any]], kernel: Mapping[str, Any] | None) -> str:
+def report(families: Mapping[str, Mapping[str, Any]], kernel: Mapping[str, Any] | None) -> str:
     """Return all of it as Markdown."""
     lines = [
         "| family | answer | p99 % | p99 after % | mean after % | rate, points | worst cell |",
         "|---|---|---|---|---|---|---|",
     ]
-    for name, one in found.items():
+    for name, one in families.items():
         rows = [
             (x["chosen"] + (", kept" if x["kept"] else ""), f"tuned from {start}")
             for start, x in zip(STARTS, one["tuned"], strict=True)
@@ -239,12 +239,12 @@ def report(found: Mapping[str, Mapping[str, Any]], kernel: Mapping[str, Any] | N
     lines += ["", "| asked of each | held | missed |", "|---|---|---|"]
     lines += [
         f"| {what} | {held} of {held + len(missed)} | {', '.join(missed)} |"
-        for what, held, missed in tallied(found)
+        for what, held, missed in tallied(families)
     ]
     lines += ["", "| asked | | measured | |", "|---|---|---|---|"]
     checks: list[tuple[str, str, str, bool]] = []
-    if {"pages", "uplink", "home"} <= found.keys():
-        checks += signs(found)
+    if {"pages", "uplink", "home"} <= families.keys():
+        checks += signs(families)
     for name, one in (kernel or {}).items():
         z = one["rms_z"]
         what = f"kernel, {name} ({len(one['cells'])} cells): rms z of {one['compared']}"

@@ -93,10 +93,10 @@ def follow(text: str, folder: Path) -> Iterator[tuple[Block, str]]:
                     raise ValueError(f"no text block shows what this prints: {block.text}")
 
 
-def _typed(given: list[tuple[str, str]], folder: Path) -> str:
+def _typed(session: list[tuple[str, str]], folder: Path) -> str:
     """Return a console as it is after its commands, in one shell."""
     lines = ["exec 2>&1"]
-    for command, _ in given:
+    for command, _ in session:
         lines += [command, f"kept=$?; echo '{END}'; (exit $kept)"]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
@@ -112,7 +112,7 @@ def _typed(given: list[tuple[str, str]], folder: Path) -> str:
     printed = done.stdout.split(f"{END}\n")[:-1]
     return "".join(
         f"$ {command}\n{_shortened(shown, output)}"
-        for (command, shown), output in zip(given, printed, strict=True)
+        for (command, shown), output in zip(session, printed, strict=True)
     )
 
 

@@ -94,18 +94,18 @@ def simulated(row: Row, duration: float = BEFORE + 250.0, seeds: int = SEEDS) ->
     run = pf.packet.simulate(scenario, seeds=seeds).sel(time=after, block=after)
     rate = run.throughput.mean(("time", "seed"))
     first = run.isel(flows=0)
-    found = dict.fromkeys(COLUMNS, math.nan)
-    found["used"] = 100.0 * float(rate.sum()) / float(scenario.link.capacity)
-    found["marked"] = 100.0 * float(first.marks.sum() / first.departures.sum())
+    numbers = dict.fromkeys(COLUMNS, math.nan)
+    numbers["used"] = 100.0 * float(rate.sum()) / float(scenario.link.capacity)
+    numbers["marked"] = 100.0 * float(first.marks.sum() / first.departures.sum())
     if row["second_path"]:
-        found["rate_ratio"] = float(rate[0] / rate[1])
+        numbers["rate_ratio"] = float(rate[0] / rate[1])
     if row["queue"] == "pie":
-        found["c_mean"], found["c_p99"] = delays_of(run, 0)
+        numbers["c_mean"], numbers["c_p99"] = delays_of(run, 0)
     else:
-        found["l_mean"], found["l_p99"] = delays_of(run, 0)
+        numbers["l_mean"], numbers["l_p99"] = delays_of(run, 0)
         if row["second_path"]:
-            found["c_mean"], found["c_p99"] = delays_of(run, 1)
-    return found
+            numbers["c_mean"], numbers["c_p99"] = delays_of(run, 1)
+    return numbers
 
 
 def run_all(out: Path) -> list[dict[str, float]]:
@@ -152,7 +152,7 @@ def errors(found: Iterable[Row]) -> Iterator[tuple[str, dict[str, float]]]:
         yield f"{queue}, {own[0][0]['first']} / {second}", medians
 
 
-def text_of(found: list[dict[str, float]]) -> str:
+def text_of(simulated_rows: list[dict[str, float]]) -> str:
     """Return what the page has between its marks."""
     heads = {
         "rate_ratio": "rate ratio",
@@ -161,10 +161,10 @@ def text_of(found: list[dict[str, float]]) -> str:
     }
     heads |= {"l_p99": "99 % L", "marked": "marked"}
     lines = ["| median error (%) | " + " | ".join(heads.values()) + " |", "|---" * 6 + "|"]
-    for who, medians in errors(found):
+    for who, medians in errors(simulated_rows):
         cells = (f"{medians[key]:.1f}" if key in medians else "" for key in heads)
         lines.append(f"| {who} | " + " | ".join(cells) + " |")
-    return "\n".join([*lines, "", *table(found)]) + "\n"
+    return "\n".join([*lines, "", *table(simulated_rows)]) + "\n"
 
 
 def draw(found: list[dict[str, float]], path: Path) -> None:

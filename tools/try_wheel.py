@@ -129,18 +129,18 @@ def try_readme(python: Path, elsewhere: Path) -> None:
 
 def try_lines(python: Path, elsewhere: Path, lines: Sequence[str]) -> None:
     """Run lines of a shell that ask this package, from a folder that is not the repository's."""
-    told = programs(python)
+    variables = programs(python)
     for line in lines:
         print(f"$ {line}", flush=True)
         asked, piped, last = line.partition(" | ")
         words = shlex.split(last if piped else asked, comments=True)
         if piped:
             assert asked.startswith("tc "), f"there is nothing to answer {asked!r} with"
-        program = shutil.which(words[0], path=told["PATH"])
+        program = shutil.which(words[0], path=variables["PATH"])
         assert program, f"{words[0]} was not installed"
         shown = SHOWN if piped else None
         subprocess.run(
-            [program, *words[1:]], cwd=elsewhere, env=told, input=shown, text=True, check=True
+            [program, *words[1:]], cwd=elsewhere, env=variables, input=shown, text=True, check=True
         )
 
 

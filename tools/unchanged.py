@@ -165,7 +165,7 @@ class Tree:
     def _named(self, source: str, file: str) -> set[str]:
         """Return the files that a Python text imports or names."""
         nodes = list(ast.walk(ast.parse(source)))
-        found: set[str] = set()
+        files: set[str] = set()
         faces = set()  # what the package itself is called here
         inside = file.startswith(f"{PACKAGE}/")
         here = file == str(Path(__file__).relative_to(ROOT))  # what it names, it does not need
@@ -176,7 +176,7 @@ class Tree:
                     if alias.name == PACKAGE:
                         faces.add(alias.asname or PACKAGE)
                     else:
-                        found |= self.module(alias.name)
+                        files |= self.module(alias.name)
                         if alias.name.startswith(f"{PACKAGE}.") and not alias.asname:
                             faces.add(PACKAGE)
             elif isinstance(node, ast.ImportFrom):
@@ -184,34 +184,34 @@ class Tree:
                 parts = parts[: len(parts) - node.level + 1]
                 origin = ".".join([*parts, *([node.module] if node.module else [])])
                 for alias in node.names:
-                    found |= self.module(f"{origin}.{alias.name}")
+                    files |= self.module(f"{origin}.{alias.name}")
             elif isinstance(node, ast.Call) and _called(node) == "import_module":
                 told = node.args[0]
                 if isinstance(told, ast.Constant):
-                    found |= self.module(str(told.value))
+                    files |= self.module(str(told.value))
                 elif inside and file != f"{PACKAGE}/__init__.py":
-                    found |= set(self.below(str(Path(file).parent)))
+                    files |= set(self.below(str(Path(file).parent)))
             elif isinstance(node, ast.Constant) and not (inside or id(node) in prose or here):
-                found |= self._said(node.value, file) if isinstance(node.value, str) else set()
+                files |= self._said(node.value, file) if isinstance(node.value, str) else set()
         if faces:
-            found |= self._from_face(nodes, faces)
-        return found
+            files |= self._from_face(nodes, faces)
+        return files
 
     def _from_face(self, nodes: list[Any], faces: set[str]) -> set[str]:
         """Return the files behind names like `pf.tune`, and all behind a `pf` that is handed on."""
-        found: set[str] = set()
+        files: set[str] = set()
         asked = set()
         for node in nodes:
             inner = node.value if isinstance(node, ast.Attribute) else None
             if isinstance(inner, ast.Name) and inner.id in faces:
                 asked.add(id(inner))
-                found |= self.module(f"{PACKAGE}.{node.attr}")
+                files |= self.module(f"{PACKAGE}.{node.attr}")
             elif isinstance(inner, ast.Attribute) and getattr(inner.value, "id", None) in faces:
-                found |= self.module(f"{PACKAGE}.{inner.attr}.{node.attr}")  # pf.loop.margins
+                files |= self.module(f"{PACKAGE}.{inner.attr}.{node.attr}")  # pf.loop.margins
         for node in nodes:
             if isinstance(node, ast.Name) and node.id in faces and id(node) not in asked:
-                found |= set(self.below(PACKAGE))
-        return found
+                files |= set(self.below(PACKAGE))
+        return files
 
     def _said(self, text: str, file: str) -> set[str]:
         """Return the files that a text in a program means: a path, code, or a command."""

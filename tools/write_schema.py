@@ -74,27 +74,27 @@ def quantity(rule: dict[str, Any]) -> dict[str, Any]:
 
 def taken(field: Field[Any]) -> dict[str, Any]:
     """Return what the key of a field takes."""
-    given = field.metadata
-    if "quantity" in given:
-        found = quantity(given["quantity"])
-        other = [{"$ref": f"#/definitions/{given['or_as']}"}] if "or_as" in given else []
+    metadata = field.metadata
+    if "quantity" in metadata:
+        found = quantity(metadata["quantity"])
+        other = [{"$ref": f"#/definitions/{metadata['or_as']}"}] if "or_as" in metadata else []
         return {"anyOf": [*found["anyOf"], *other]}
-    if "quantities" in given:
-        each = quantity(given["quantities"])
-        return {"anyOf": [*each["anyOf"], {"type": "array", "items": each}]}
-    if "choice" in given:
-        options = [option for option in given["choice"] if option is not None]
+    if "quantities" in metadata:
+        item = quantity(metadata["quantities"])
+        return {"anyOf": [*item["anyOf"], {"type": "array", "items": item}]}
+    if "choice" in metadata:
+        options = [option for option in metadata["choice"] if option is not None]
         if all(isinstance(option, bool) for option in options):
             return {"type": "boolean"}
         return {"enum": options}
-    if "allowed" in given:
-        return dict(DESCRIBED[given["allowed"]])
+    if "allowed" in metadata:
+        return dict(DESCRIBED[metadata["allowed"]])
     if field.name == "counts":
-        each = quantity({"dimension": "number", "low": 0.0, "closed": True})
-        return {"type": "object", "additionalProperties": each, "minProperties": 1}
+        item = quantity({"dimension": "number", "low": 0.0, "closed": True})
+        return {"type": "object", "additionalProperties": item, "minProperties": 1}
     if field.name == "base_rtt":
-        each = quantity({"dimension": "time", "low": 0.0})
-        return {"type": "object", "additionalProperties": each, "minProperties": 1}
+        item = quantity({"dimension": "time", "low": 0.0})
+        return {"type": "object", "additionalProperties": item, "minProperties": 1}
     return {"type": "string"}  # a name
 
 
@@ -322,7 +322,7 @@ def parts() -> dict[str, Any]:
 def schema() -> dict[str, Any]:
     """Return the schema of today."""
     known, dual = {entry: aqm_class(entry) for entry in AQMS}, laws_of_tc("dualpi2")
-    own = ("duration", "name", "link", "aqm", "flows", "changes", "traces")
+    keys = ("duration", "name", "link", "aqm", "flows", "changes", "traces")
     of_family = {
         key: {"description": f"Of a family: {said}.", "type": "string"}
         for key, said in (("title", "what it is, in a line"), ("note", "what is to be said of it"))
@@ -331,7 +331,7 @@ def schema() -> dict[str, Any]:
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "A scenario, a network, or a family of traffic, of pi2_fluid",
         "type": "object",
-        "properties": {key: {"$ref": f"#/definitions/{key}"} for key in own}
+        "properties": {key: {"$ref": f"#/definitions/{key}"} for key in keys}
         | {
             "combine": properties(Network, {"nodes", "flows"})["combine"],
             "node": {
@@ -350,7 +350,7 @@ def schema() -> dict[str, Any]:
         ],
         "dependencies": {
             "node": {"properties": {"link": False, "aqm": False}},
-            "cells": {"properties": dict.fromkeys(sorted({*own, "node"} - {"name"}), False)},
+            "cells": {"properties": dict.fromkeys(sorted({*keys, "node"} - {"name"}), False)},
             "link": ["aqm"],
             "aqm": ["link"],
             "combine": ["node"],

@@ -77,8 +77,8 @@ def usage(name: str, command: Any) -> str:
     return " ".join(words)
 
 
-def blocks(name: str, said: Command, command: Any, told: dict[str, str]) -> Iterator[str]:
-    """Yield the blocks of one command, whose entries are `told` by commands before, or now."""
+def blocks(name: str, declaration: Command, command: Any, printed: dict[str, str]) -> Iterator[str]:
+    """Yield the blocks of one command, whose entries are `printed` by commands before, or now."""
     yield f"### {name}"
     yield plain(command.help or "")
     yield f"```text\n{usage(name, command)}\n```"
@@ -88,7 +88,7 @@ def blocks(name: str, said: Command, command: Any, told: dict[str, str]) -> Iter
         if parameter.name in COMMON:
             continue
         entry = described(parameter)
-        if (before := told.setdefault(entry, name)) != name:
+        if (before := printed.setdefault(entry, name)) != name:
             again.setdefault(before, []).append(called(parameter))
             continue
         panel = getattr(parameter, "rich_help_panel", None) or ""
@@ -99,10 +99,10 @@ def blocks(name: str, said: Command, command: Any, told: dict[str, str]) -> Iter
         yield "\n".join(entries)
     for before, entries in again.items():
         yield f"As [{before}](#{before.replace(' ', '-')}) has them: {', '.join(entries)}."
-    yield "**Examples**\n\n```sh\n" + "\n".join(said.examples) + "\n```"
-    if said.file:
-        yield f"**A whole file**\n\n```toml\n{said.file}\n```"
-    for note in filter(None, said.notes.split("\n\n")):
+    yield "**Examples**\n\n```sh\n" + "\n".join(declaration.examples) + "\n```"
+    if declaration.file:
+        yield f"**A whole file**\n\n```toml\n{declaration.file}\n```"
+    for note in filter(None, declaration.notes.split("\n\n")):
         yield f"* {plain(note)}" if note.startswith("  ") else plain(note)
 
 

@@ -61,20 +61,20 @@ def _tins(heard: Heard) -> Iterator[str]:
     for k, name in enumerate(names):
         if packets[k] <= 0:
             continue
-        said = [
+        sentences = [
             f"{packets[k]:.0f} packets {heard.when}, {drops[k]:.0f} drops, {marks[k]:.0f} marks"
         ]
         if average[k] > target[k]:
-            said.append(
+            sentences.append(
                 f"they wait {in_ms(average[k])} on average ({average[k] / target[k]:.2g} times the"
                 f" target) and {in_ms(peak[k])} at peaks"
             )
         else:
-            said.append(
+            sentences.append(
                 f"they wait {in_ms(average[k])} on average and {in_ms(peak[k])} at peaks, target"
                 f" {in_ms(target[k])}"
             )
-        yield f"{name}: {'; '.join(said)}."
+        yield f"{name}: {'; '.join(sentences)}."
         more = [overloaded(drops[k], packets[k] - drops[k], heard.when)]
         more.append(who_marks(drops[k], marks[k], heard.when))
         if len(stubborn) == len(names) and stubborn[k]:

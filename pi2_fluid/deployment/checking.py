@@ -244,12 +244,14 @@ def _judge_series(
     refusals: list[QuantityError | DomainError] = []
     for each in series:
         block = each.last
-        own = question._replace(longest=known.longest.get(block.dev or "", question.longest))
-        own = own.on_link(known.reading.rate_above(block), _SHAPER)
-        observed = observed_of(each, own.rate)
+        asked_here = question._replace(longest=known.longest.get(block.dev or "", question.longest))
+        asked_here = asked_here.on_link(known.reading.rate_above(block), _SHAPER)
+        observed = observed_of(each, asked_here.rate)
         if not block.ours and block.trouble is None:
             beside = Known(known.rtt, known.reading.classes_of(block))
-            other = judge_stranger(block, own.longest, own.long_flows, own.senders, beside)
+            other = judge_stranger(
+                block, asked_here.longest, asked_here.long_flows, asked_here.senders, beside
+            )
             others.append(other._replace(observed=observed))
             continue
         if block.offloaded:
@@ -260,9 +262,9 @@ def _judge_series(
                 raise block.trouble
             found = readings(block, known.hz, known.generation, known.common)
             readable = ((one.kind, *one.asked.values(), one.hz, one.kernel) for one in found)
-            alike = (own.longest, own.long_flows, own.rate_of, *readable)
+            alike = (asked_here.longest, asked_here.long_flows, asked_here.rate_of, *readable)
             if alike not in judged:
-                judged[alike] = decide(found, own)
+                judged[alike] = decide(found, asked_here)
             notes = (*judged[alike]._notes, *_notes_on(block, found, known.generation))
             verdicts.append(replace(judged[alike], qdisc=_placed(judged[alike], found),
                             observed=observed, _notes=notes))  # fmt: skip

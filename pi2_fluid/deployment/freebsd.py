@@ -43,23 +43,25 @@ def judge_shapers(
     verdicts: list[Verdict] = []
     others: list[Stranger] = []
     refusals: list[QuantityError | DomainError] = []
-    for one in shapers:
-        if one.qdisc is None and one.trouble is None:
-            kind = {"CoDel": "codel", "FQ_CODEL": "fq_codel"}[one.kind]
-            given = question.on_link(one.rate, "").rate
-            rules = codel_rules(kind, one.times, given, rtt) if one.times else ()
+    for shaper in shapers:
+        if shaper.qdisc is None and shaper.trouble is None:
+            kind = {"CoDel": "codel", "FQ_CODEL": "fq_codel"}[shaper.kind]
+            given = question.on_link(shaper.rate, "").rate
+            rules = codel_rules(kind, shaper.times, given, rtt) if shaper.times else ()
             others.append(
-                Stranger(one.name, one.kind, None, NO_LOOP[kind], rules=rules, rate=given)
+                Stranger(shaper.name, shaper.kind, None, NO_LOOP[kind], rules=rules, rate=given)
             )
             continue
         try:
-            if one.qdisc is None:
-                raise one.trouble or AssertionError
-            verdict = decide([one.qdisc], question.on_link(one.rate, "that of its pipe or link"))
-            verdicts.append(replace(verdict, _notes=_notes_on(one)))
+            if shaper.qdisc is None:
+                raise shaper.trouble or AssertionError
+            verdict = decide(
+                [shaper.qdisc], question.on_link(shaper.rate, "that of its pipe or link")
+            )
+            verdicts.append(replace(verdict, _notes=_notes_on(shaper)))
         except (QuantityError, DomainError) as error:
             refusals.append(error)
-            others.append(Stranger(one.name, one.kind, "undecided", str(error)))
+            others.append(Stranger(shaper.name, shaper.kind, "undecided", str(error)))
     return verdicts, others, refusals
 
 

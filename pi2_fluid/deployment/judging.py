@@ -50,7 +50,7 @@ def decide(found: Sequence[Qdisc], question: Question) -> Verdict:
     if len(found) == 1:
         verdict = _judge(found[0], question, prove=True)
     else:
-        each = [_judge(one, question, prove=False) for one in found]
+        verdicts = [_judge(one, question, prove=False) for one in found]
         cases = tuple(
             Case(
                 one.qdisc.hz,
@@ -61,10 +61,10 @@ def decide(found: Sequence[Qdisc], question: Question) -> Verdict:
                 one.least.gain_margin_db,
                 one.least.phase_margin_deg,
             )
-            for one in each
+            for one in verdicts
         )
-        verdict = min(each, key=lambda one: (one.stable_up_to, one.least.gain_margin_db))
-        same = len({one.verdict for one in each}) == 1
+        verdict = min(verdicts, key=lambda one: (one.stable_up_to, one.least.gain_margin_db))
+        same = len({one.verdict for one in verdicts}) == 1
         if same and verdict.verdict == "stable":
             verdict = _judge(verdict.qdisc, question, prove=True)
         verdict = replace(verdict, cases=cases)
@@ -85,15 +85,15 @@ def _judge(qdisc: Qdisc, question: Question, *, prove: bool) -> Verdict:
     law, update = qdisc.aqm, question.update
     spans = _spans(qdisc, question)
     region = make_region(spans, question.senders, law, None, question.long_flows)
-    found = worst_margins(region, law, update)
+    worst = worst_margins(region, law, update)
     acks, text = worst_by_acks(region, law, update)
     limit = min(stable_up_to(region, law, update), stable_up_to_by_acks(region, law, update))
     kind = "checked"
     if prove:
-        proof = guarantee(region, law, found, update)
-        found, kind = proof.worst, proof.kind
+        proof = guarantee(region, law, worst, update)
+        worst, kind = proof.worst, proof.kind
     # The grid of the limit is coarser in the load, but finds what lies between.
-    verdicts = [str(found.margins.verdict)] + ([] if acks is None else [str(acks.margins.verdict)])
+    verdicts = [str(worst.margins.verdict)] + ([] if acks is None else [str(acks.margins.verdict)])
     verdicts += ["unstable"] if limit < spans.max_rtt else []
     ack_margins = None if acks is None else acks.margins
     return Verdict(
@@ -102,17 +102,17 @@ def _judge(qdisc: Qdisc, question: Question, *, prove: bool) -> Verdict:
         rtt=spans.max_rtt,
         min_rtt=region.min_rtt,
         stable_up_to=limit,
-        margins=found.margins,
-        worst=WorstCase(found.rtt, found.p_prime, found.sender),
+        margins=worst.margins,
+        worst=WorstCase(worst.rtt, worst.p_prime, worst.sender),
         guarantee=kind,
         long_flows=question.long_flows,
         _rate_of=question.rate_of,
-        margin_lost_db=_lost(qdisc, found, update),
+        margin_lost_db=_lost(qdisc, worst, update),
         rate_held=rate_held(qdisc),
         ack_margins=ack_margins,
         ack_worst=None if acks is None else WorstCase(*acks.place),
         _why_no_acks=text if acks is None else "",
-        _cure=Cure(qdisc, region, found.margins, ack_margins, update),
+        _cure=Cure(qdisc, region, worst.margins, ack_margins, update),
     )
 
 

@@ -20,23 +20,23 @@ def of_others(heard: Heard) -> tuple[str, ...]:
     kind, when = heard.kind, heard.when
     held, dropped = int(heard.totals.get("overlimits", 0)), heard.dropped
     lost = f"{dropped} of {heard.sent + dropped} packets were dropped {when}"
-    said: list[str] = []
+    sentences: list[str] = []
     if kind in _SHAPERS:
-        said.append(
+        sentences.append(
             f"it shapes: {held} times {when} packets had to wait for its rate."
             if held
             else f"not the bottleneck: of {heard.sent} packets sent {when} none had to wait for its"
             " rate."
         )
     if kind == "netem" and dropped:
-        said.append(f"{lost}: as its limit was full, or as the loss that it is asked for.")
+        sentences.append(f"{lost}: as its limit was full, or as the loss that it is asked for.")
     if kind == "fq":
-        said += [_paced(heard), _of_one_flow(heard)]
+        sentences += [_paced(heard), _of_one_flow(heard)]
     if kind in _TAIL and dropped:
-        said.append(
+        sentences.append(
             f"{lost} as it was full: it drops at its tail, and no controller keeps its delay short."
         )
-    return tuple(filter(None, said))
+    return tuple(filter(None, sentences))
 
 
 def _paced(heard: Heard) -> str:

@@ -144,12 +144,12 @@ def require_devices(network: object, blocks: Iterable[Block]) -> dict[str, Block
             f"network = {show_value(network)} is no Network: give the nodes and the flows that"
             " cross them, e.g. Network.load(path)."
         )
-    found: dict[str, Block] = {}
+    by_node: dict[str, Block] = {}
     for block in blocks:
         name = block.dev
         if not block.ours or name is None or name not in network.node_names:
             continue
-        if name in found:
+        if name in by_node:
             raise DomainError(
                 f"dev {name} has several queues, and a node of the network is one: give the output"
                 " with the one that the flows cross."
@@ -159,15 +159,15 @@ def require_devices(network: object, blocks: Iterable[Block]) -> dict[str, Block
                 f"{block.name} gives each flow a queue of its own, so that flows share none: leave"
                 f" node {name!r} out of the network."
             )
-        found[name] = block
+        by_node[name] = block
         if block.trouble is not None:
             raise block.trouble
-    if not found:
+    if not by_node:
         names = ", ".join(map(repr, network.node_names))
         raise ScenarioError(
             f"no queue is shown for the nodes {names}: call nodes like devices, as eth0."
         )
-    return found
+    return by_node
 
 
 def longest_through(network: Network, law_of: Mapping[str, Any], name: str) -> float:

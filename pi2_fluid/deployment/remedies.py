@@ -103,12 +103,12 @@ def find_remedy(
     if is_enough(margins, ack_margins):
         return Remedy(text=f"nothing: {wanted()} are left everywhere.")
     try:
-        law, asked, worst = _search_for(qdisc)(qdisc, region, update)
+        law, proposed, worst = _search_for(qdisc)(qdisc, region, update)
     except (DomainError, SolverError, UnsupportedError) as error:
         return Remedy(text=str(error))
     acks = _by_acks(region, law, update)
     if qdisc.of_freebsd and is_enough(worst.margins, acks):
-        return Remedy(text=in_ipfw(law, qdisc), asked=asked, aqm=law, margins=worst.margins,
+        return Remedy(text=in_ipfw(law, qdisc), asked=proposed, aqm=law, margins=worst.margins,
                       ack_margins=acks)  # fmt: skip
     if not is_enough(worst.margins, acks):
         return Remedy(text=_too_coarse(qdisc, least_of(worst.margins, acks)))
@@ -116,7 +116,7 @@ def find_remedy(
     if qdisc.is_law:  # of which there is no line
         gains = f"alpha {float(law.alpha):.4g} Hz and beta {float(law.beta):.4g} Hz"
         text = f"{gains} leave {wanted()} everywhere."
-    return Remedy(text=text, asked=asked, aqm=law, margins=worst.margins, ack_margins=acks)
+    return Remedy(text=text, asked=proposed, aqm=law, margins=worst.margins, ack_margins=acks)
 
 
 def _search_for(qdisc: Qdisc) -> Callable[[Qdisc, Region, str], tuple[PiFamily, PiFamily, Worst]]:
@@ -178,7 +178,7 @@ def _tuned(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamil
     """Return the law as installed, as asked for, and its worst margins: by `tune`, for DualPI2."""
     asked = float(qdisc.asked["tupdate"])
     low, high = (part * region.max_rtt for part in KEPT)
-    found = find_law(
+    tuned = find_law(
         region,
         "dualpi2",
         ENOUGH,
@@ -186,17 +186,17 @@ def _tuned(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamil
         target=float(qdisc.asked["target"]),
         update_interval=asked if low <= asked <= high else None,
     )
-    if found.alpha < 1 / _PARTS:
+    if tuned.alpha < 1 / _PARTS:
         raise DomainError(
-            f"{wanted()} up to rtt = {region.max_rtt:g} s need alpha = {found.alpha:.3g} Hz, less"
+            f"{wanted()} up to rtt = {region.max_rtt:g} s need alpha = {tuned.alpha:.3g} Hz, less"
             f" than dualpi2's step of 1/{_PARTS} Hz: try a shorter rtt."
         )
     law = replace(
         qdisc.aqm,
-        alpha=found.alpha,
-        beta=found.beta,
-        target=found.target,
-        update_interval=found.update_interval,
+        alpha=tuned.alpha,
+        beta=tuned.beta,
+        target=tuned.target,
+        update_interval=tuned.update_interval,
     )
     running = install(law, qdisc.kind, hz=qdisc.hz).aqm
     return running, law, worst_margins(region, running, update)
@@ -225,14 +225,14 @@ def _whole_steps(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, P
     plants = Binding(region.corners(qdisc.aqm))
     for _ in range(_ROUNDS):
         count, gains = _fewest_jiffies(qdisc, plants, region.max_rtt, update)
-        asked = Pie(
+        proposed = Pie(
             alpha=gains[0],
             beta=gains[1],
             target=float(qdisc.asked["target"]),
             update_interval=kernel.jiffies_to_us(count, qdisc.hz) / 1e6,
             variant=qdisc.kernel.variant,
         )
-        running = install(asked, qdisc.kind, hz=qdisc.hz, kernel=version).aqm
+        running = install(proposed, qdisc.kind, hz=qdisc.hz, kernel=version).aqm
         running = replace(running, update_interval=_period(qdisc, count))
         worst = worst_margins(region, running, update)
         acks = worst_by_acks(region, running, update).worst
@@ -240,7 +240,7 @@ def _whole_steps(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, P
             break
         plants = plants.and_by_rates(worst.plants)
         plants = plants if acks is None else plants.and_by_acks(acks.plants)
-    return running, asked, worst
+    return running, proposed, worst
 
 
 def _fewest_jiffies(

@@ -20,7 +20,7 @@ def fine_steps(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiF
     """
     own = float(qdisc.asked["tupdate"])
     low, high = (part * region.max_rtt for part in KEPT)
-    found = find_law(
+    tuned = find_law(
         region,
         "pie",
         ENOUGH,
@@ -31,9 +31,9 @@ def fine_steps(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiF
     )
     law = replace(
         qdisc.aqm,
-        alpha=math.floor(float(found.alpha) * PARTS_PER_HERTZ) / PARTS_PER_HERTZ,
-        beta=round(float(found.beta) * PARTS_PER_HERTZ) / PARTS_PER_HERTZ,
-        update_interval=found.update_interval,
+        alpha=math.floor(float(tuned.alpha) * PARTS_PER_HERTZ) / PARTS_PER_HERTZ,
+        beta=round(float(tuned.beta) * PARTS_PER_HERTZ) / PARTS_PER_HERTZ,
+        update_interval=tuned.update_interval,
     )
     return law, law, worst_margins(region, law, update)
 

@@ -37,15 +37,15 @@ def htb_rules(
 ) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
     """Return the rules for an htb and its classes, and the lines that keep them."""
     handle = block.handle.removesuffix(":")
-    own = {
+    below = {
         place: one
         for place, one in classes.items()
         if place.partition(":")[0] == handle.lstrip("0") and one.kind in {"htb", ""}
     }
     rules: list[Rule] = []
     lines: list[str] = []
-    for one in own.values():
-        above = own.get(one.parent)
+    for one in below.values():
+        above = below.get(one.parent)
         if above is not None and above.rate and one.assured and one.assured > above.rate:
             rules.append(_above_its_parent(one, above))
         shorter = _shorter(one)
@@ -54,7 +54,7 @@ def htb_rules(
         rules.append(_burst(f"class {one.place}", *shorter))
         if not rules[-1].kept:
             lines.append(_class_line(block, one))
-    return (*rules, *_default(block, own)), tuple(lines)
+    return (*rules, *_default(block, below)), tuple(lines)
 
 
 def _shorter(one: ShapedClass) -> tuple[float, float] | None:
@@ -89,7 +89,7 @@ def _above_its_parent(one: ShapedClass, above: ShapedClass) -> Rule:
     )
 
 
-def _default(block: Block, own: Mapping[str, ShapedClass]) -> Iterator[Rule]:
+def _default(block: Block, below: Mapping[str, ShapedClass]) -> Iterator[Rule]:
     """Say where packets go that no filter takes."""
     name = "a default class"
     text = str(block.words.get("default", ""))
@@ -102,7 +102,7 @@ def _default(block: Block, own: Mapping[str, ShapedClass]) -> Iterator[Rule]:
             "it has no default class: packets that no filter puts into one pass without shaping."
             + count,
         )
-    elif own and not any(_minor(place) == _hex(text) for place in own):
+    elif below and not any(_minor(place) == _hex(text) for place in below):
         yield Rule(
             name,
             None,

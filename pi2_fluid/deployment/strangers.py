@@ -291,7 +291,7 @@ def _judge_red(
             f"the queue of {block.name} alone takes {queue:.3g} s at this rate, which leaves no"
             f" path within rtt = {longest.rtt:g} s: give a larger rtt."
         )
-    found: list[tuple[float, int, Sender, str]] = []
+    tries: list[tuple[float, int, Sender, str]] = []
     for sender in senders:
         for count in _counts(long_flows):
             try:
@@ -302,16 +302,16 @@ def _judge_red(
             (window,) = np.atleast_1d(loop.operating_point.window)
             if long_flows.max_window is not None and window > long_flows.max_window:
                 continue  # so few do not fill the link
-            found.append((float(margins.gain_margin_db), count, sender, str(margins.verdict)))
-    if not found:
+            tries.append((float(margins.gain_margin_db), count, sender, str(margins.verdict)))
+    if not tries:
         raise DomainError(
             f"{block.name} has no operating point on its profile with these flows over this link:"
             " give the rate and the flows that it has."
         )
-    margin, count, sender, verdict = min(found, key=lambda one: one[0])
+    margin, count, sender, verdict = min(tries, key=lambda one: one[0])
     flows = f"{count} {type(sender).__name__} flow{'s' * (count > 1)}"
-    tried = [one[1] for one in found]
-    safe = [one[1] for one in found if one[2] is sender and one[3] == "stable"]
+    tried = [one[1] for one in tries]
+    safe = [one[1] for one in tries if one[2] is sender and one[3] == "stable"]
     from_there = verdict != "stable" and safe
     text = (
         f"{verdict.upper()} at {rate_in_words(rate)} over paths of {1e3 * path:.4g} ms. Smallest"

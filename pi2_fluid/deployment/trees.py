@@ -38,7 +38,7 @@ def waiting_of(series: Sequence[Series], reading: Reading, rate: float | None = 
     if not counted:
         return ""
     below = _below([one.last for one in series], reading)
-    found: list[tuple[int, str]] = []
+    backlogs: list[tuple[int, str]] = []
     for one in counted:
         fullest = max(one.statistics, key=lambda each: int(each.get("qlen", 0)))
         packets, size = int(fullest.get("qlen", 0)), int(fullest.get("backlog", 0))
@@ -48,14 +48,14 @@ def waiting_of(series: Sequence[Series], reading: Reading, rate: float | None = 
         takes = f", {in_ms(8.0 * size / above)} at {rate_in_words(above, 3)}" if above else ""
         held = f"{packets} packet{'s' * (packets != 1)} ({size} bytes{takes})"
         verb = "waits" if packets == 1 else "wait"
-        found.append((packets, f"{held} {verb} in {one.last.name}{_at(one.last)}"))
+        backlogs.append((packets, f"{held} {verb} in {one.last.name}{_at(one.last)}"))
     instants = max(len(one.statistics) for one in counted)
-    if not found:
+    if not backlogs:
         return _NOWHERE.format(f"any of {instants} instants" if instants > 1 else "this instant")
-    found.sort(reverse=True)
-    more = f", and in {len(found) - _NAMED} more" * (len(found) > _NAMED)
+    backlogs.sort(reverse=True)
+    more = f", and in {len(backlogs) - _NAMED} more" * (len(backlogs) > _NAMED)
     most = "at most " * (instants > 1)
-    return f"{most}{'; '.join(text for _, text in found[:_NAMED])}{more}."
+    return f"{most}{'; '.join(text for _, text in backlogs[:_NAMED])}{more}."
 
 
 def _at(block: Block) -> str:

@@ -64,7 +64,7 @@ COLUMNS: Final = {
 
 
 def compare_designs(
-    region: Region, aqm: PiFamily, update: str, found: Worst
+    region: Region, aqm: PiFamily, update: str, tuned: Worst
 ) -> list[dict[str, Any]]:
     """Return margins and integral gain of a design and of the alternatives, a row for each.
 
@@ -79,7 +79,7 @@ def compare_designs(
     aqm : PiFamily
         The design.
     update : {"continuous", "delayed", "sampled"}
-    found : Worst
+    tuned : Worst
         Its margins.
     """
     longest = region.max_rtt
@@ -100,7 +100,7 @@ def compare_designs(
         if float(queue.update_interval) > _LONGEST * longest:
             continue
         own, where = _for_senders(queue, region.senders), within_reach(region, queue)
-        worst = found if name == "tuned" else worst_margins(where, own, update)
+        worst = tuned if name == "tuned" else worst_margins(where, own, update)
         rows.append({"design": name, **_row(where, own, update, worst)})
     return rows
 

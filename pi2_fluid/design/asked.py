@@ -93,7 +93,7 @@ def read_queue(aqm: Any, k: object, max_rtt: object = None) -> Queue:
     """
     if isinstance(aqm, Aqm):
         require_equations(aqm)
-    own = not isinstance(aqm, str) or aqm in PRESETS
+    is_law = not isinstance(aqm, str) or aqm in PRESETS
     law: Any = aqm
     if isinstance(aqm, str):
         if aqm in CLOCKED:
@@ -114,7 +114,7 @@ def read_queue(aqm: Any, k: object, max_rtt: object = None) -> Queue:
     if k is not None:
         factor = validate_number(k, "number", "k")
         if law.coupling is None:
-            name = type(law).__name__ if own else aqm
+            name = type(law).__name__ if is_law else aqm
             raise DomainError(
                 f"k = {factor:g} has no meaning for {name}, which couples nothing: leave it out, or"
                 ' use aqm="coupled" or aqm="dualpi2".'
@@ -124,7 +124,7 @@ def read_queue(aqm: Any, k: object, max_rtt: object = None) -> Queue:
     names = AQMS[kind].tc if kind else ()
     asked = isinstance(aqm, str) and aqm in names
     tc = str(aqm) if asked else next(iter(names), None)
-    return Queue(law, own, tc)
+    return Queue(law, is_law, tc)
 
 
 def read_spans(

@@ -39,7 +39,7 @@ def is_bound(asked: Asked, each: Mapping[str, Margins]) -> bool:
 
 def bound_by(
     asked: Asked,
-    each: Mapping[str, Margins],
+    margins: Mapping[str, Margins],
     more: Callable[[float, float], Mapping[str, Margins]],
     *,
     whole: bool,
@@ -50,7 +50,7 @@ def bound_by(
     ----------
     asked : Asked
         What was asked for.
-    each : mapping of str to Margins
+    margins : mapping of str to Margins
         The smallest margins of a design, by clock.
     more : callable
         The same with alpha and beta times its arguments. Asked for where none is near: a margin may
@@ -58,8 +58,8 @@ def bound_by(
     whole : bool
         Whether gains are in whole steps of tc.
     """
-    if is_bound(asked, each):
-        return _least(spares(asked, each))
+    if is_bound(asked, margins):
+        return _least(spares(asked, margins))
     if whole:
         return STEPS
     for factors in ((_MORE, 1.0), (1.0, _MORE)):

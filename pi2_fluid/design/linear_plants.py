@@ -227,7 +227,7 @@ def make_linear_plants(
     rtt, loads = np.array(pairs[0]), np.maximum(np.array(pairs[1]), NO_LOAD)
     # Of the linearisation the clips and timeouts are said, and T beside R, all of which are known.
     with quietly():
-        made = Loop(
+        loops = Loop(
             sender,
             aqm,
             rtt=rtt[:, None],
@@ -235,12 +235,12 @@ def make_linear_plants(
             clock=clock,
             rtt_terms="exact" if exact else "frozen",
         )
-        loop = made.linear
+        loop = loops.linear
     assert isinstance(loop, (LinearLoop, AckLoop))
     if plant_of(sender) is not None:
         points = make_points(sender, aqm, rtt, loads, number)
         return LinearPlants(points, loop, clock)
-    rest = made.operating_point.window, made.operating_point.p
+    rest = loops.operating_point.window, loops.operating_point.p
     window, p = (np.broadcast_to(side, loop.shape)[:, 0] for side in rest)
     twin = Plants(
         rtt=rtt,

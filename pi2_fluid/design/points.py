@@ -96,18 +96,18 @@ def _loads_by_rtt(
     sender = region.senders[number]
     low, high = region.ends(number, rtts)
     kinks = _kinks(sender, rtts, low, high)
-    found = []
+    loads = []
     for index, rtt in enumerate(rtts.tolist()):
         begin, end = float(low[index]), float(high[index])
         jumps = np.concatenate([_both_sides(aqm, sender.signal, begin, end), kinks[index]])
         if region.long_flows.rate is not None:
             counts = _counts(region, number, rtt, points, jumps)
-            found.append(np.sort(region.long_flows.load(sender, counts, rtt)))
+            loads.append(np.sort(region.long_flows.load(sender, counts, rtt)))
         elif begin > end:
-            found.append(np.array([]))
+            loads.append(np.array([]))
         else:
-            found.append(_between(begin, end, jumps, points))
-    return found
+            loads.append(_between(begin, end, jumps, points))
+    return loads
 
 
 def _between(low: float, high: float, jumps: FloatArray, points: int) -> FloatArray:

@@ -294,11 +294,11 @@ def _first_root(
 ) -> tuple[NDArray[Any], FloatArray]:
     """Of each row: whether f changes its sign in an allowed cell, and where it first does."""
     changes = (np.sign(f[:, :-1]) * np.sign(f[:, 1:]) < 0.0) & allowed
-    found: NDArray[Any] = np.any(changes, axis=1)
+    has_root: NDArray[Any] = np.any(changes, axis=1)
     cell = np.argmax(changes, axis=1)
     row = np.arange(x.shape[0])
     a, b, fa, fb = x[row, cell], x[row, cell + 1], f[row, cell], f[row, cell + 1]
-    fa = np.where(found, fa, fb)  # of a row without one any finite place will do
+    fa = np.where(has_root, fa, fb)  # of a row without one any finite place will do
     root = b
     for _ in range(_MOST_STEPS):  # regula falsi with the Illinois rule
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -307,11 +307,11 @@ def _first_root(
         value = function(root[:, None])[:, 0]
         kept = value * fb > 0.0
         a, fa = np.where(kept, a, b), np.where(kept, fa / 2.0, fb)
-        moved = np.max(np.abs(root - b)[found], initial=0.0)
+        moved = np.max(np.abs(root - b)[has_root], initial=0.0)
         b, fb = root, value
         if moved < _LAST_STEP:
             break
-    return found, root
+    return has_root, root
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,21 +363,21 @@ def worst_margins(region: Region, aqm: PiFamily, update: str, also: Plants | Non
     return Worst(margins, float(which.rtt[0]), load, sender, count, join(picked))
 
 
-def smallest_of(each: Sequence[Margins], update: str) -> tuple[Margins, int]:
+def smallest_of(several: Sequence[Margins], update: str) -> tuple[Margins, int]:
     """Return the smallest of each margin of some loops, and which has the smallest gain margin."""
-    by_gain = min(each, key=lambda one: float(one.gain_margin_db))
-    by_phase = min(each, key=lambda one: float(one.phase_margin_deg))
+    by_gain = min(several, key=lambda one: float(one.gain_margin_db))
+    by_phase = min(several, key=lambda one: float(one.phase_margin_deg))
     margins = Margins(
         gain_margin_db=by_gain.gain_margin_db,
         phase_margin_deg=by_phase.phase_margin_deg,
         gain_crossover=by_phase.gain_crossover,
         phase_crossover=by_gain.phase_crossover,
-        delay_margin=min(float(one.delay_margin) for one in each),
+        delay_margin=min(float(one.delay_margin) for one in several),
         update=update,
-        _modulus=known(min(float(one.modulus_margin) for one in each)),
-        _verdict=known(min(int(one.verdict_code) for one in each)),
+        _modulus=known(min(float(one.modulus_margin) for one in several)),
+        _verdict=known(min(int(one.verdict_code) for one in several)),
     )
-    return margins, each.index(by_gain)
+    return margins, several.index(by_gain)
 
 
 def loop_at(aqm: PiFamily, sender: Sender, rtt: float, load: float) -> Plants | LinearPlants:

@@ -21,8 +21,8 @@ def remembered(function: Callable[P, T]) -> Callable[P, T]:
     Those of a law of one's own are kept as long as the very region is asked: what its code says may
     change between two calls.
     """
-    kept = lru_cache(_MOST)(function)
-    _forget.append(kept.cache_clear)
+    cached = lru_cache(_MOST)(function)
+    _forget.append(cached.cache_clear)
 
     @wraps(function)
     def answer(*args: P.args, **named: P.kwargs) -> T:
@@ -34,7 +34,7 @@ def remembered(function: Callable[P, T]) -> Callable[P, T]:
             if key not in own:
                 own[key] = function(*args, **named)
             return own[key]
-        return cast("Callable[P, T]", kept)(*args, **named)
+        return cast("Callable[P, T]", cached)(*args, **named)
 
     return answer
 

@@ -242,24 +242,24 @@ def _choose(task: Task, plants: Binding) -> tuple[PiFamily, bool]:
     Where tc cannot ask for them at the default update interval, at the first one at which it can.
     """
     steps = task.steps
-    found = None
+    gains = None
     if steps is not None and steps.whole:
-        found = first_that_keeps(
+        gains = first_that_keeps(
             task.intervals(),
             lambda interval: _whole(task, plants, interval),
             lambda interval: _most(task, plants, interval, steps.largest) >= steps.smallest,
         )
-        if found is not None:
-            return _with(task, *found), True
+        if gains is not None:
+            return _with(task, *gains), True
     best = _with(task, task.interval, _best(task, plants, task.interval))
     if steps is None or steps.whole or task.fixed or steps.keeps(best):
         return best, False
-    found = first_that_keeps(
+    gains = first_that_keeps(
         task.intervals(),
         lambda interval: _kept(task, plants, interval),
         lambda interval: _most(task, plants, interval, steps.largest) >= steps.smallest,
     )
-    return (best if found is None else _with(task, *found)), False
+    return (best if gains is None else _with(task, *gains)), False
 
 
 def _with(task: Task, interval: float, gains: tuple[float, float]) -> PiFamily:

@@ -40,9 +40,9 @@ def largest_that_holds(holds: Holds, alpha: float, beta: float) -> tuple[float, 
     best = beta
     for part in _BETAS:
         # Once some alpha holds, another beta has to be better, which one look tells.
-        found = _largest(holds, low or alpha, part * beta, 0 if low else _DOWN)
-        if found[0] > low:
-            (low, high), best = found, part * beta
+        tried = _largest(holds, low or alpha, part * beta, 0 if low else _DOWN)
+        if tried[0] > low:
+            (low, high), best = tried, part * beta
     for part in _LOWER:
         if low > 0.0:
             break
@@ -51,8 +51,8 @@ def largest_that_holds(holds: Holds, alpha: float, beta: float) -> tuple[float, 
         return None
     for pace in _PACES:
         for step in (pace, 1.0 / pace):
-            while (found := _largest(holds, low, step * best, 0))[0] > low:
-                (low, high), best = found, step * best
+            while (tried := _largest(holds, low, step * best, 0))[0] > low:
+                (low, high), best = tried, step * best
     low, _ = _halved(holds, low, high, best, _MORE_HALVINGS)
     return low, best
 

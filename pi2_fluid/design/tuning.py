@@ -271,7 +271,7 @@ def tune(
     'paths up to 84 ms + 16 ms target = 100 ms round trip'
     """
     if traffic is not None:
-        given: dict[str, object] = {
+        options: dict[str, object] = {
             "max_rtt": max_rtt,
             "max_base_rtt": max_base_rtt,
             "min_rtt": min_rtt,
@@ -287,7 +287,7 @@ def tune(
             "objective": objective,
             "verify": verify,
         }
-        _refuse_beside(given, "goes with a largest round-trip time, not with traffic")
+        _refuse_beside(options, "goes with a largest round-trip time, not with traffic")
         from pi2_fluid.design.outcomes.recommending import recommend  # packets are not needed else
         from pi2_fluid.design.outcomes.wishes import read_wishes
 

@@ -82,7 +82,7 @@ def measurement(source: Source) -> Measurement:
             f"{source.said} has no header with a time and what was measured: begin it with a line"
             ' such as "time (s),throughput cubic (Mbit/s)".'
         )
-    found: list[tuple[list[float], list[float]]] = [([], []) for _ in columns]
+    samples: list[tuple[list[float], list[float]]] = [([], []) for _ in columns]
     odd = 0
     for line in lines:
         row = _cells(line, split)
@@ -92,13 +92,13 @@ def measurement(source: Source) -> Measurement:
         if not math.isfinite(time) or len(row) > len(columns):
             odd += 1
             continue
-        for column, cell, (times, values) in zip(columns, row, found, strict=False):
+        for column, cell, (times, values) in zip(columns, row, samples, strict=False):
             if cell and column.variable != "time":
                 times.append(time)
                 values.append(column.unit * (math.nan if cell.lower() in _LOST else number(cell)))
-    dated = [times[0] for times, _ in found if times]
+    dated = [times[0] for times, _ in samples if times]
     read = Measurement("csv", clock="unix" if dated and min(dated) > _UNIX else "relative")
-    for column, (times, values) in zip(columns, found, strict=True):
+    for column, (times, values) in zip(columns, samples, strict=True):
         if times:
             read.add(column.variable, column.label, times, values)
     if odd:

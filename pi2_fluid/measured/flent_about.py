@@ -77,7 +77,7 @@ def sender_of(name: str, meta: dict[str, Any], about: dict[str, Any], direction:
 def about_of(about: dict[str, Any]) -> dict[str, Any]:
     """Return what `Measurement.about` has of the metadata."""
     words = _words(about)
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "title": text_of(about.get("TITLE")),
         "start": moment(about.get("T0"), about.get("TIME")),
         "duration": number(about.get("LENGTH")),
@@ -89,15 +89,17 @@ def about_of(about: dict[str, Any]) -> dict[str, Any]:
     queues = {name: texts for name, texts in _queues(about) if texts["before"] or texts["after"]}
     main = max(queues, key=lambda name: _weight(queues[name]), default=None)
     if main is not None and _weight(queues[main]) > 0:
-        found |= {
+        described |= {
             "tc_before": queues[main]["before"],
             "tc_after": queues[main]["after"],
             "queue_at": main,
         }
-    found["qdisc"] = words.get("qdisc") or found.get("tc_before") or found.get("tc_after")
+    described["qdisc"] = (
+        words.get("qdisc") or described.get("tc_before") or described.get("tc_after")
+    )
     return {
         key: value
-        for key, value in found.items()
+        for key, value in described.items()
         if value not in (None, "") and not (isinstance(value, float) and math.isnan(value))
     }
 

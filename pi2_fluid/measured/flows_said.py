@@ -36,7 +36,7 @@ def flows_of(
     path: float,
     goodput: float,
     zero: float,
-    said: dict[str, str],
+    sources: dict[str, str],
     assumed: dict[str, str],
 ) -> list[Flows]:
     """Return the flows of the direction that sends more, in the time of the scenario.
@@ -52,7 +52,7 @@ def flows_of(
         Part of a packet that is data.
     zero : float
         When the scenario begins, in the time of the measurement (s).
-    said, assumed : dict
+    sources, assumed : dict
         Sentences by part, to which those on flows are added.
     """
     labels = flow_labels(data)
@@ -69,10 +69,10 @@ def flows_of(
         assumed["senders"] = f"nothing says what {', '.join(unknown)} runs: Cubic"
     named = [f"{label} {control}" for label, control in controls.items() if control]
     if named:
-        said["senders"] = ", ".join(named)
+        sources["senders"] = ", ".join(named)
     kernel = _version(str(about.get("kernel", "")))
     if kernel and kernel < _PUSHED:
-        said["kernel"] = f"it is {about['kernel']}, whose receivers do not answer PSH at once"
+        sources["kernel"] = f"it is {about['kernel']}, whose receivers do not answer PSH at once"
     ecn = about.get("ecn")
     if ecn is None and any(_classic(control) for control in controls.values()):
         assumed["ecn"] = "nothing says whether Classic flows ask for ECN: they do not"

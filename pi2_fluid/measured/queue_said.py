@@ -102,18 +102,18 @@ def queue_of_text(text: str) -> QueueSaid | None:
     ('pie', 0.015, 500.0, 50000000.0)
     """
     reading = observe(text)
-    found: list[tuple[float, QueueSaid]] = []
+    queues: list[tuple[float, QueueSaid]] = []
     for block in reading.blocks:
         if block.kind in _PASSED or block.gone:
             continue
         with contextlib.suppress(QuantityError, DomainError, UnsupportedError):
             made = _made(block)
             served = float((block.statistics or {}).get("bytes", 0.0))
-            found.append((served, made._replace(rate=reading.rate_above(block))))
-    if not found:
+            queues.append((served, made._replace(rate=reading.rate_above(block))))
+    if not queues:
         return None
-    most = max(served for served, _ in found)
-    _, said = [one for one in found if one[0] == most][-1]
+    most = max(served for served, _ in queues)
+    _, said = [one for one in queues if one[0] == most][-1]
     return said._replace(delay=_netem(reading.blocks))
 
 

@@ -199,28 +199,28 @@ _RTT: Final = re.compile(
 def _of_title(data: xr.Dataset) -> dict[str, Any]:
     """Return what a title says, as "50Mbit 20ms dualpi2"; what a reader said goes before it."""
     title = str(json.loads(data.attrs["about"]).get("title", ""))
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     if rates := rates_in(title):
-        found["rate"] = rates[0]
+        parts["rate"] = rates[0]
     if path := _RTT.search(title):
         with contextlib.suppress(QuantityError):
-            found["rtt"] = parse_quantity((path[1] or path[2]).replace(" ", ""), "time")
+            parts["rtt"] = parse_quantity((path[1] or path[2]).replace(" ", ""), "time")
     for word in re.findall(r"qdisc[:=](\w+)", title) or re.findall(r"[A-Za-z]\w+", title):
         with contextlib.suppress(QuantityError):
             queue_of_kind(word)
-            found["qdisc"] = word
+            parts["qdisc"] = word
             break
-    return found
+    return parts
 
 
 def _queue(about: dict[str, Any], given: Aqm | str | None, notes: _Notes) -> QueueSaid:
     """Return the queue: as given, as tc shows it, or as its name says."""
     texts = [str(about[key]) for key in ("qdisc", "tc_after", "tc_before") if about.get(key)]
-    shown = [said for text in texts if "qdisc" in text and (said := queue_of_text(text))]
+    shown = [queue for text in texts if "qdisc" in text and (queue := queue_of_text(text))]
     if given is not None:
-        said = queue_of_kind(given) if isinstance(given, str) else _law(given)
-        notes.said["queue"] = f"{type(said.aqm).__name__}, as given"
-        return said._replace(
+        queue = queue_of_kind(given) if isinstance(given, str) else _law(given)
+        notes.said["queue"] = f"{type(queue.aqm).__name__}, as given"
+        return queue._replace(
             rate=shown[0].rate if shown else None, delay=shown[0].delay if shown else None
         )
     if shown:
@@ -231,10 +231,10 @@ def _queue(about: dict[str, Any], given: Aqm | str | None, notes: _Notes) -> Que
     kind = str(about.get("qdisc", ""))
     if kind:
         with contextlib.suppress(QuantityError):
-            said = queue_of_kind(kind)
+            queue = queue_of_kind(kind)
             notes.said["queue"] = f"it names {kind}"
             notes.assumed["numbers of the queue"] = "nothing says them: Linux's defaults"
-            return said
+            return queue
         notes.assumed["queue"] = f"it names {kind}, which has no law here: tail drop instead"
     else:
         notes.assumed["queue"] = "nothing says which: tail drop"

@@ -43,16 +43,16 @@ class Source:
     ('', 'a b', ['a b', 'c d'])
     """
 
-    def __init__(self, given: str | Path) -> None:
+    def __init__(self, origin: str | Path) -> None:
         self._path: Path | None = None
         self._given = ""
         self._piped: bytes | None = None
-        if isinstance(given, Path) or _is_path(given):
-            self._path = Path(given)
+        if isinstance(origin, Path) or _is_path(origin):
+            self._path = Path(origin)
             if not self._path.exists():
                 raise QuantityError(
-                    f"there is no file {show_value(str(given))}: give the path of a measurement, or"
-                    " its text."
+                    f"there is no file {show_value(str(origin))}: give the path of a measurement,"
+                    " or its text."
                 )
             if self._path.is_dir():
                 raise QuantityError(
@@ -61,7 +61,7 @@ class Source:
             if not self._path.is_file():
                 self._piped = self._read_once(self._path)
         else:
-            self._given = given
+            self._given = origin
         if not self.head.strip():
             raise QuantityError(f"{self.said} is empty: give what a tool has written.")
 

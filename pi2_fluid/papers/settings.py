@@ -51,7 +51,7 @@ _LONGEST: Final = 120  # characters of what a file's name says of settings
 _BARE: Final = ("count", "initial_window", "alpha", "beta")
 
 
-def settings_of(recipe: Recipe, given: Mapping[str, object]) -> dict[str, object]:
+def settings_of(recipe: Recipe, settings: Mapping[str, object]) -> dict[str, object]:
     """Return the recipe's own parameters with those that are given.
 
     Raises
@@ -60,12 +60,12 @@ def settings_of(recipe: Recipe, given: Mapping[str, object]) -> dict[str, object
         If something is given that this figure does not have.
     """
     names = [*recipe.parameters, *_names(recipe)]
-    for name in given:
+    for name in settings:
         if name in names or ("." in name and recipe.changeable is None and recipe.scenarios()):
             continue
         remedy = f"give {suggest(name, names)}" if names else "it has nothing that can be set"
         raise QuantityError(f"this figure has no setting {show_value(name)}: {remedy}.")
-    return {name: given.get(name, value) for name, value in recipe.parameters.items()}
+    return {name: settings.get(name, value) for name, value in recipe.parameters.items()}
 
 
 def _names(recipe: Recipe) -> list[str]:
@@ -122,7 +122,7 @@ def changed_text(given: Mapping[str, object]) -> str:
     return f"{CHANGED}{said}" if said else ""
 
 
-def changed_stem(given: Mapping[str, object]) -> str:
+def changed_stem(settings: Mapping[str, object]) -> str:
     """Return what was set, as the names of files end; "" if nothing was.
 
     No two settings have the same: what cannot stand in a name, or is too long for it, ends in what
@@ -133,7 +133,7 @@ def changed_stem(given: Mapping[str, object]) -> str:
     >>> changed_stem({"rtt": "30ms", "capacity": "20Mbit/s"})
     '-rtt=30ms-capacity=20Mbit'
     """
-    values = {name: _value_text(name, value).replace("µ", "u") for name, value in given.items()}
+    values = {name: _value_text(name, value).replace("µ", "u") for name, value in settings.items()}
     said = "".join(
         f"-{name}={value.replace(' ', '').replace('bit/s', 'bit')}"
         for name, value in values.items()
@@ -159,14 +159,14 @@ def _value_text(name: str, value: object) -> str:
     return str(value)
 
 
-def with_settings(scenario: pf.Scenario, given: Mapping[str, object]) -> pf.Scenario:
+def with_settings(scenario: pf.Scenario, settings: Mapping[str, object]) -> pf.Scenario:
     """Return a scenario with other values of what is named.
 
     Parameters
     ----------
     scenario : Scenario
         Of one link.
-    given : mapping of str to value
+    settings : mapping of str to value
         Values, or text as in TOML files, by short names (rtt, capacity, target ...) or by the
         paths of TOML files (``"flows.0.count"``, ``"aqm.burst"``).
 
@@ -181,7 +181,7 @@ def with_settings(scenario: pf.Scenario, given: Mapping[str, object]) -> pf.Scen
     >>> scenario.flows[0].base_rtt
     0.05
     """
-    for name, value in given.items():
+    for name, value in settings.items():
         if name not in SHORT_NAMES:
             scenario = replace_path(scenario, name, _number(value))
             continue

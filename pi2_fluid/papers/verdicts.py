@@ -64,14 +64,14 @@ class Judged:
         return float(np.median(self.found))
 
 
-def judge(row: Stated, found: ArrayLike, why: str = "", condition: str = "") -> Judged:
+def judge(row: Stated, values: ArrayLike, why: str = "", condition: str = "") -> Judged:
     """Return the verdict on a statement.
 
     Parameters
     ----------
     row : Stated
         The statement.
-    found : array of float, shape (runs,) or ()
+    values : array of float, shape (runs,) or ()
         What came out in each run; one number of what has no runs. NaN is not near anything.
     why, condition : str
         As in `Judged`.
@@ -83,7 +83,7 @@ def judge(row: Stated, found: ArrayLike, why: str = "", condition: str = "") -> 
     >>> [judge(row, np.array(x)).verdict for x in ([34.0, 34.4], 35.0)]
     ['reproduced', 'not_reproduced']
     """
-    runs = np.atleast_1d(np.asarray(found, dtype=float))
+    runs = np.atleast_1d(np.asarray(values, dtype=float))
     verdict: Verdict | None = None
     if row.wording != "note":
         good = holds(row, runs)

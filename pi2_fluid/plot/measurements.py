@@ -39,7 +39,7 @@ def draw_range(
 
 
 def draw_measured(
-    ax: Axes, x: FloatArray, y: FloatArray, place: int, label: str | None = None
+    ax: Axes, x: FloatArray, y: FloatArray, number: int, label: str | None = None
 ) -> list[Artist]:
     """Draw what was measured: black, with a light edge, so that it shows on any band.
 
@@ -48,7 +48,7 @@ def draw_measured(
     ax : matplotlib Axes
     x, y : array (points,)
         What is NaN is left out, and the line goes on behind it.
-    place : int
+    number : int
         Which of several lines it is: each has dashes of its own.
     label : str, optional
         For the legend.
@@ -64,7 +64,7 @@ def draw_measured(
             y[there],
             color="black",
             linewidth=1.3,
-            linestyle=_DASHES[place % len(_DASHES)],
+            linestyle=_DASHES[number % len(_DASHES)],
             label=label,
             path_effects=edge,
             zorder=4,

@@ -40,7 +40,7 @@ class Named(ABCMeta):
                 raise error from None
 
 
-def _wrong(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> str:
+def _wrong(cls: type, positional: tuple[Any, ...], named: dict[str, Any]) -> str:
     """Return what is wrong with a call, in a sentence; "" if it is not the call."""
     try:
         signature = inspect.signature(cls)
@@ -56,14 +56,14 @@ def _wrong(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> str:
                 return f"{cls.__name__} has no {name!r}: give {suggest(name, list(known))}."
     names = [one for one in known.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     placed = [one.name for one in names if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    if len(given) > len(placed) and inspect.Parameter.VAR_POSITIONAL not in kinds:
+    if len(positional) > len(placed) and inspect.Parameter.VAR_POSITIONAL not in kinds:
         order = f"{', '.join(placed)} in this order" if placed else "nothing without a name"
         rest = [one.name for one in names if one.name not in placed]
         more = f", and by name {', '.join(rest)}" if rest else ""
         return f"{cls.__name__} takes {order}{more}: give names, e.g. {(rest or placed)[-1]}=..."
-    for name in placed[: len(given)]:
+    for name in placed[: len(positional)]:
         if name in named:
             return f"{cls.__name__} is given {name} twice: give it once."
     lacking = [one.name for one in names if one.default is inspect.Parameter.empty]
-    missing = [name for name in lacking if name not in {*named, *placed[: len(given)]}]
+    missing = [name for name in lacking if name not in {*named, *placed[: len(positional)]}]
     return f"{cls.__name__} lacks {', '.join(missing)}: give it." if missing else ""

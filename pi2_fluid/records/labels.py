@@ -50,22 +50,22 @@ def align_labels(
     """
     laws = tuple(laws)
     numbers = [*named.items(), *(item for law in laws for item in named_arrays(law).items())]
-    given = [(name, value) for name, value in numbers if has_labels(value)]
-    if not given:
+    labelled = [(name, value) for name, value in numbers if has_labels(value)]
+    if not labelled:
         return dict(named), laws, None
     import xarray
 
     for name, value in numbers:
         if _is_array(value) and not has_labels(value):
             raise QuantityError(
-                f"{given[0][0]} has dimensions with names and {name} is an array without: give"
+                f"{labelled[0][0]} has dimensions with names and {name} is an array without: give"
                 f" {name} as a number, or name the dimensions of both or of none."
             )
     try:
-        full = xarray.broadcast(*xarray.align(*(value for _, value in given), join="exact"))
+        full = xarray.broadcast(*xarray.align(*(value for _, value in labelled), join="exact"))
     except ValueError:
         raise QuantityError(
-            f"{' and '.join(name for name, _ in given)} differ in the coordinates of a dimension"
+            f"{' and '.join(name for name, _ in labelled)} differ in the coordinates of a dimension"
             " that they share: give the same ones, e.g. by xarray.align."
         ) from None
     labels = xarray.zeros_like(full[0], dtype=float)

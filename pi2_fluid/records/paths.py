@@ -98,25 +98,25 @@ def _parts(record: object, path: object) -> list[str]:
     return parts
 
 
-def _step(value: object, part: str, path: str) -> object:
+def _step(value: object, name: str, path: str) -> object:
     if isinstance(value, tuple):
-        if part.isdecimal() and int(part) < len(value):
-            return value[int(part)]
+        if name.isdecimal() and int(name) < len(value):
+            return value[int(name)]
         raise ScenarioError(
-            f"the path {show_value(path)} has {part!r} where a place from 0 to {len(value) - 1}"
+            f"the path {show_value(path)} has {name!r} where a place from 0 to {len(value) - 1}"
             ' belongs: give e.g. "flows.0.count".'
         )
     names = list(value) if isinstance(value, Mapping) else list(_names(value))
-    if part not in names:
+    if name not in names:
         raise ScenarioError(
-            f"the path {show_value(path)} has {part!r}, which {type(value).__name__} does not have:"
-            f" give {suggest(part, names) if names else 'a shorter path'}."
+            f"the path {show_value(path)} has {name!r}, which {type(value).__name__} does not have:"
+            f" give {suggest(name, names) if names else 'a shorter path'}."
         )
     if isinstance(value, Mapping):
-        return value[part]
+        return value[name]
     assert isinstance(value, Record)
     beside = keys_beside(value)
-    return beside[part][1] if part in beside else getattr(value, _names(value)[part])
+    return beside[name][1] if name in beside else getattr(value, _names(value)[name])
 
 
 def _about(record: Record, part: str) -> dataclasses.Field[Any]:

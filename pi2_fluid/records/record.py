@@ -286,11 +286,11 @@ class Record(metaclass=Named):
 def _complete(cls: type[Record]) -> None:
     if "__dataclass_params__" in vars(cls):
         return
-    inherited, own = {field.name: field for field in dataclasses.fields(cls)}, vars(cls)
-    annotations = dict(own.get("__annotations__", {}))
+    inherited, attributes = {field.name: field for field in dataclasses.fields(cls)}, vars(cls)
+    annotations = dict(attributes.get("__annotations__", {}))
     changed = [
         name
-        for name, value in own.items()
+        for name, value in attributes.items()
         if name in inherited
         and not hasattr(value, "__get__")
         and "ClassVar" not in str(annotations.get(name, ""))
@@ -301,21 +301,21 @@ def _complete(cls: type[Record]) -> None:
     if made is None or made.co_filename != "<string>":
         if changed:
             raise UnsupportedError(
-                f"{cls.__name__} {changed[0]} = {show_value(own[changed[0]])} does not reach"
+                f"{cls.__name__} {changed[0]} = {show_value(attributes[changed[0]])} does not reach"
                 f" {cls.__base__.__name__ if cls.__base__ else ''}, which is made by an __init__ of"
                 " its own: give it where one is made."
             )
         return
     for name in changed:
         annotations.setdefault(name, inherited[name].type)
-        if not isinstance(own[name], dataclasses.Field):
-            field = dataclasses.field(default=own[name], metadata=inherited[name].metadata)
+        if not isinstance(attributes[name], dataclasses.Field):
+            field = dataclasses.field(default=attributes[name], metadata=inherited[name].metadata)
             setattr(cls, name, field)
     cls.__annotations__ = annotations
     dataclasses.dataclass(frozen=True, eq=False, kw_only=True)(cls)
 
 
-def map_leaves(function: Callable[[Any, str], object], tree: Any, place: str = "") -> Any:
+def map_leaves(function: Callable[[Any, str], object], tree: Any, path: str = "") -> Any:
     """Return a record with ``function(leaf, place)`` for each number in it, its place as in code.
 
     Also of counts, tuples and lists, as deep as they go: what `jax.tree.map` does, without JAX.
@@ -326,15 +326,15 @@ def map_leaves(function: Callable[[Any, str], object], tree: Any, place: str = "
         for field in dataclasses.fields(tree):
             value = getattr(tree, field.name)
             if not _is_static(field, value):
-                value = map_leaves(function, value, f"{place}.{field.name}")
+                value = map_leaves(function, value, f"{path}.{field.name}")
             object.__setattr__(made, field.name, value)
         return made
     if isinstance(tree, Counts):
-        numbers = [map_leaves(function, tree[key], f"{place}[{key!r}]") for key in tree]
+        numbers = [map_leaves(function, tree[key], f"{path}[{key!r}]") for key in tree]
         return Counts.tree_unflatten(tuple(tree), numbers)
     if type(tree) in {tuple, list}:
-        return type(tree)(map_leaves(function, v, f"{place}[{i}]") for i, v in enumerate(tree))
-    return None if tree is None else function(tree, place)
+        return type(tree)(map_leaves(function, v, f"{path}[{i}]") for i, v in enumerate(tree))
+    return None if tree is None else function(tree, path)
 
 
 def leaves(tree: object) -> list[Any]:

@@ -90,24 +90,24 @@ def measure_live(
     progress : callable, optional
         As in `simulate`.
     """
-    cell, made = in_guests(cell), dataclasses.replace(engine, bin=cell.bin)
-    kernel = find_kernel(made.kernel)
-    asked = {
+    cell, set_engine = in_guests(cell), dataclasses.replace(engine, bin=cell.bin)
+    kernel = find_kernel(set_engine.kernel)
+    question = {
         "release": kernel.release,
-        "seeds": seed_list(made.seeds),
+        "seeds": seed_list(set_engine.seeds),
         "bin": cell.bin,
         "scenario": cell.scenario.to_toml(),
         "signal": cell.signal,
         "plan": make_plan(cell.scenario, 1),
         "steps": [step.at for step in steps],
-        **made.outside(),
+        **set_engine.outside(),
     }
-    path = None if folder is None else folder / f"{cell.name}-{_hash(asked)}.json"
+    path = None if folder is None else folder / f"{cell.name}-{_hash(question)}.json"
     if path is not None and path.is_file():
         return _live(json.loads(path.read_text(encoding="utf-8")))
-    runs = uninterrupted(_run(cell, made, progress))
+    runs = uninterrupted(_run(cell, set_engine, progress))
     found = measure(runs)
-    said = asked | {
+    said = question | {
         "groups": {
             group: _listed(found[group] | found[LINK]) for group in cell.scenario.class_names
         },

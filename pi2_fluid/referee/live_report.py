@@ -16,27 +16,27 @@ _FAR: Final = 3.0
 _HEAD: Final = ("cell", "flows", "statistic", "packets", "kernel", "error", "z", "recorded", "z")
 
 
-def live_markdown(found: Sequence[Finding], kernel: LiveKernel, seeds: int) -> str:
+def live_markdown(findings: Sequence[Finding], kernel: LiveKernel, seeds: int) -> str:
     """Return what a live validation found: verdict, what is far apart, and every statistic.
 
     Parameters
     ----------
-    found : sequence of Finding
+    findings : sequence of Finding
         Packets against the kernel.
     kernel : LiveKernel
         And against what was recorded.
     seeds : int
         Simulated runs of each cell.
     """
-    everything = _table(found, _recorded(kernel))
-    return "\n\n".join([live_summary(found, kernel, seeds), "Everything:", everything]) + "\n"
+    everything = _table(findings, _recorded(kernel))
+    return "\n\n".join([live_summary(findings, kernel, seeds), "Everything:", everything]) + "\n"
 
 
-def live_summary(found: Sequence[Finding], kernel: LiveKernel, seeds: int) -> str:
+def live_summary(findings: Sequence[Finding], kernel: LiveKernel, seeds: int) -> str:
     """Return its verdict, and what is far apart; the arguments are those of `live_markdown`."""
     recorded = _recorded(kernel)
-    cells = dict.fromkeys(f.cell for f in found)
-    judged = [f for f in found if f.judged]
+    cells = dict.fromkeys(f.cell for f in findings)
+    judged = [f for f in findings if f.judged]
     far = [f for f in judged if f.z is not None and abs(f.z) > _FAR]
     scores = [f.z for f in kernel.findings if f.judged and f.z is not None]
     verdict = (
@@ -44,7 +44,7 @@ def live_summary(found: Sequence[Finding], kernel: LiveKernel, seeds: int) -> st
         f" {seeds} of packets. Of {len(judged)} statistics that are judged,"
         f" {sum(f.loose_ok for f in judged)} lie within the loose tolerance and"
         f" {sum(f.tight_ok for f in judged)} within the tight one; the root mean square of z, with"
-        f" the scatter of both sides, is {pooled(found):.2f} between packets and this kernel,"
+        f" the scatter of both sides, is {pooled(findings):.2f} between packets and this kernel,"
         f" and {_rms(scores):.2f} between this kernel and what was recorded."
     )
     parts = [

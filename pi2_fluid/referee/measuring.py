@@ -77,21 +77,21 @@ def measure(
 def _of_flows(
     runs: xarray.Dataset, summary: xarray.Dataset, index: int, rates: FloatArray
 ) -> dict[str, Any]:
-    mine = summary.isel(flows=index)
+    of_class = summary.isel(flows=index)
     blocks = runs.block_start.to_numpy() >= summary.attrs["quantiles_after"] - _LITTLE
     counts = runs.delay_histogram.isel(flows=index).to_numpy()[:, blocks].sum(axis=1, dtype=float)
     edges = runs.delay.to_numpy(), runs.delay_end.to_numpy()
     levels = delay_quantiles(counts, *edges, np.array(LEVELS))
-    window = mine.window_mean.to_numpy()
-    drops, marks = mine.drop_fraction_of.to_numpy(), mine.mark_fraction_of.to_numpy()
+    window = of_class.window_mean.to_numpy()
+    drops, marks = of_class.drop_fraction_of.to_numpy(), of_class.mark_fraction_of.to_numpy()
     return {
-        "delay_mean": mine.delay_mean_of.to_numpy(),
+        "delay_mean": of_class.delay_mean_of.to_numpy(),
         **{f"delay_p{round(100 * level)}": levels[:, k] for k, level in enumerate(LEVELS)},
         "drop_fraction": drops,
         "mark_fraction": marks,
         "window": window,
         "rate": rates,
-        "timeouts": mine.timeouts.to_numpy().astype(float),
+        "timeouts": of_class.timeouts.to_numpy().astype(float),
     }
 
 

@@ -109,19 +109,19 @@ def _labels(rows: list[tuple[str, tuple[str, ...]]]) -> list[str]:
     return labels
 
 
-def _mark(ax: Axes, finding: Finding, place: int, marker: str) -> None:
+def _mark(ax: Axes, finding: Finding, height: int, marker: str) -> None:
     if not finding.tight:
         return
     color = COLORS[1] if finding.loose_ok else COLORS[2]
     x = (finding.measured - finding.reference) / finding.tight
     face = color if finding.judged else "white"
     ax.plot(
-        np.clip(x, -_WIDE, _WIDE), place, marker, color=color, markerfacecolor=face,
+        np.clip(x, -_WIDE, _WIDE), height, marker, color=color, markerfacecolor=face,
         markersize=4 if finding.loose_ok else 6, markeredgewidth=0.8, zorder=3, clip_on=False,
     )  # fmt: skip
     if finding.loose is not None:
         limits = np.array([-1, 1]) * finding.loose / finding.tight
-        ax.plot(limits, [place, place], "|", color="0.35", markersize=5, markeredgewidth=0.8)
+        ax.plot(limits, [height, height], "|", color="0.35", markersize=5, markeredgewidth=0.8)
 
 
 def _numbers(findings: Sequence[Finding]) -> list[dict[str, Any]]:

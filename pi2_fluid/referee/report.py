@@ -18,15 +18,15 @@ _USUAL_RUNS: Final = 3
 _HEAD: Final = ("statistic", "simulated", "Linux", "error", "tight", "loose")
 
 
-def markdown(found: Validation) -> str:
+def markdown(validation: Validation) -> str:
     """Return verdict, tables and remarks of a validation of all cells."""
     parts = [
         "## Verdict",
-        _verdict(found),
+        _verdict(validation),
         "## Outside the tight tolerance",
-        _outside(found.linux),
+        _outside(validation.linux),
         "## More than chance",
-        _surprising(found.linux),
+        _surprising(validation.linux),
         "## What is known of the differences",
         _list(f"*{cell.title}* (`{cell.name}`): {cell.remark}" for cell in CELLS if cell.remark),
         "## Not judged",
@@ -34,14 +34,14 @@ def markdown(found: Validation) -> str:
         "## Cell by cell",
         f"{_USUAL_RUNS} runs of Linux each, unless it says otherwise.",
         *(
-            _cell(cell, [f for f in found.linux if f.cell == cell.name])
+            _cell(cell, [f for f in validation.linux if f.cell == cell.name])
             for cell in CELLS
             if cell.signal is None
         ),
         "### Response functions",
-        _responses(found.linux),
+        _responses(validation.linux),
         "## Another simulator: ns-3",
-        _ns3(found.ns3),
+        _ns3(validation.ns3),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -130,20 +130,20 @@ def far_apart(found: Sequence[Beside]) -> list[Beside]:
     return [row for row in found if row.z is not None and abs(row.z) > _FAR]
 
 
-def side_by_side_markdown(found: Sequence[Beside]) -> str:
+def side_by_side_markdown(beside: Sequence[Beside]) -> str:
     """Return a sentence on all and a table of each cell."""
-    scores = [row.z for row in found if row.z is not None]
-    runs = len(found[0].packets), len(found[0].kernel)
+    scores = [row.z for row in beside if row.z is not None]
+    runs = len(beside[0].packets), len(beside[0].kernel)
     summary = (
         f"{references.live_source()}. {runs[0]} runs of packets, {runs[1]} of the kernel: mean ±"
-        f" standard deviation of one run. Of {len(scores)} statistics {len(far_apart(found))} have"
+        f" standard deviation of one run. Of {len(scores)} statistics {len(far_apart(beside))} have"
         f" a |z| above {_FAR:g}; the root mean square of z is"
         f" {float(np.sqrt(np.mean(np.square(scores)))):.2f}. An em dash: the fluid model has no"
         " such statistic or queue, or warns that an assumption does not hold; quantiles have no z."
     )
     parts = [summary]
     for cell in LIVE_CELLS:
-        rows = [row for row in found if row.cell == cell.name]
+        rows = [row for row in beside if row.cell == cell.name]
         parts += [f"*{cell.title}* (`{cell.name}`). {cell.remark}".strip(), _table(rows)]
     return "\n\n".join(parts) + "\n"
 

@@ -143,7 +143,7 @@ def _frame(
 
     import xarray as xr  # 0.3 s, and who counts packets for itself needs none
 
-    made = xr.Dataset(
+    frame = xr.Dataset(
         {
             name: entry(column, np.broadcast_to(0.0, data[name].shape))
             for name, column in variables.items()
@@ -155,9 +155,9 @@ def _frame(
             _FRAMES.pop(next(iter(_FRAMES)), None)
         _FRAMES[len(variables), *key] = (
             {name: values.copy() for name, values in labels.items()},
-            made,
+            frame,
         )
-    return made
+    return frame
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:

@@ -243,7 +243,7 @@ def _of_rings(
     bins = {name: layout.of_links(rows) for name, rows in _stack(runs, "bins").items()}
     entered = bins["ring_entered"]
     dims = (*_BIN, "link") if layout.routed else _BIN
-    found = {
+    columns = {
         "ring_delay": Column(
             dims,
             _last_mean(bins["ring_waited"] / NS, entered),
@@ -262,8 +262,8 @@ def _of_rings(
     }
     if any(link.bql for link in links):
         limit = Column(dims, bins["ring_limit"], "B", "byte queue limit, at the end of the bin")
-        found["ring_limit"] = limit
-    return found
+        columns["ring_limit"] = limit
+    return columns
 
 
 def _of_blocks(layout: Layout, delays: NDArray[Any], segments: NDArray[Any]) -> dict[str, Column]:
@@ -292,7 +292,7 @@ def _of_run(
     counts = layout.queues_of(delays.sum(axis=1, dtype=np.int64))
     used = counts.shape[-1]
     levels = delay_quantiles(counts, edges[:used], edges[1 : used + 1], QUANTILES)
-    each = ("seed", "flows")
+    dims = ("seed", "flows")
     causes = [layout.at_links(totals[cause]) for cause in _causes(scenario)]
     return {
         "delay_quantile": Column(
@@ -308,13 +308,13 @@ def _of_run(
             "packets by what became of them, in the whole run",
         ),
         "retransmissions": Column(
-            each, totals["retransmissions"], "segments", "segments sent again, in the whole run"
+            dims, totals["retransmissions"], "segments", "segments sent again, in the whole run"
         ),
         "timeouts": Column(
-            each, totals["timeouts"], "1", "retransmission timeouts, in the whole run"
+            dims, totals["timeouts"], "1", "retransmission timeouts, in the whole run"
         ),
         "rate": Column(
-            each,
+            dims,
             layout.at_ends(bits.sum(axis=1)) / float(scenario.duration),
             "bit/s",
             "rate at which the class left the link, or the last, over the whole run",

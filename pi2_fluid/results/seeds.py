@@ -34,21 +34,21 @@ def seed_list(seeds: Any) -> list[int]:
         raise QuantityError(
             f"seeds = {show_value(seeds)} are no seeds: give how many, or a list of integers."
         )
-    given = list(seeds)
-    if not given:
+    numbers = list(seeds)
+    if not numbers:
         raise QuantityError(f"seeds = {show_value(seeds)} is empty: give one seed at least.")
-    for seed in given:
+    for seed in numbers:
         if not is_integer(seed) or not 0 <= seed <= _MOST_SEED:
             raise QuantityError(
                 f"seeds = {show_value(seeds)} holds {show_value(seed)}, which is no integer in"
                 " [0, 2^63): give such seeds."
             )
-    if len(set(given)) < len(given):
+    if len(set(numbers)) < len(numbers):
         raise QuantityError(
             f"seeds = {show_value(seeds)} holds a seed twice, whose runs would be the same: give"
             " each once."
         )
-    return [int(seed) for seed in given]
+    return [int(seed) for seed in numbers]
 
 
 def thread_count(threads: object, seeds: int, name: str = "threads") -> int:

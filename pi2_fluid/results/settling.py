@@ -149,7 +149,7 @@ def extremes(
     inside = (starts >= begin - slack) & (time <= end + slack)
     values, time, starts = values[inside], time[inside], starts[inside]
     top = values.argmax(axis=0)
-    found = {
+    largest_of = {
         "queue_delay_max": Column(dims, values.max(axis=0), "s", "largest queue delay"),
         "queue_delay_max_at": Column(dims, time[top], "s", "when the queue delay was largest"),
     }
@@ -161,10 +161,10 @@ def extremes(
         stretches.append((at, (starts >= at - slack) & before))
     stretches = [(at, part) for at, part in stretches if part.any()]
     if not stretches:
-        return found, {}
+        return largest_of, {}
     columns = values.reshape(len(time), -1)
     smoothed = _SMOOTHED if binned else 0.0
-    each = np.array(
+    largest = np.array(
         [
             [settling_of(time[part], column[part], at, smoothed) for column in columns.T]
             for at, part in stretches
@@ -177,6 +177,6 @@ def extremes(
         ("change_rest", 2, "mean queue delay in the last quarter of the time to the next change"),
         ("change_settling", 3, "time from the change until the queue delay stays near its rest"),
     ):
-        found[name] = Column(order, each[..., k], "s", text)
+        largest_of[name] = Column(order, largest[..., k], "s", text)
     when = np.array([at for at, _ in stretches])
-    return found, {"change_at": Column(("change",), when, "s", "when the change was")}
+    return largest_of, {"change_at": Column(("change",), when, "s", "when the change was")}

@@ -146,16 +146,16 @@ def summarize_trajectory(
         return _summarize_links(dataset, after, until)
     begin = validate_quantity(after, "time", "after", closed=True)
     end = float(dataset.time[-1]) if until is None else validate_quantity(until, "time", "until")
-    part = dataset.sel(time=slice(begin, end))
-    if part.sizes["time"] < 2:
+    stretch = dataset.sel(time=slice(begin, end))
+    if stretch.sizes["time"] < 2:
         raise QuantityError(
-            f"after = {begin:g} s and until = {end:g} s leave {part.sizes['time']} samples of a"
+            f"after = {begin:g} s and until = {end:g} s leave {stretch.sizes['time']} samples of a"
             f" trajectory that ends at {float(dataset.time[-1]):g} s: give a longer stretch."
         )
-    weight = _time_weights(part.time.to_numpy())
-    delay = part.queue_delay.to_numpy().reshape(len(weight), -1)
-    classes = part.throughput.to_numpy()
-    bands = _bands_of(part)
+    weight = _time_weights(stretch.time.to_numpy())
+    delay = stretch.queue_delay.to_numpy().reshape(len(weight), -1)
+    classes = stretch.throughput.to_numpy()
+    bands = _bands_of(stretch)
     served = np.stack([classes[:, bands == k].sum(axis=1) for k in range(delay.shape[1])], axis=1)
     departing = (weight[:, None] * served).ravel()
     flat = delay.ravel()
@@ -163,10 +163,10 @@ def summarize_trajectory(
     mean = float((departing * flat).sum() / total)
     variance = float((departing * (flat - mean) ** 2).sum() / total)
     throughput = weight @ classes / weight.sum()
-    arrived, signalled = _arrivals(part, weight, classes)
+    arrived, signalled = _arrivals(stretch, weight, classes)
     offered = max(float(arrived.sum()), np.finfo(float).tiny)
-    marks = part.ecn.to_numpy() == 1
-    capacity = float(weight @ part.capacity.to_numpy() / weight.sum())
+    marks = stretch.ecn.to_numpy() == 1
+    capacity = float(weight @ stretch.capacity.to_numpy() / weight.sum())
     numbers = {
         "delay_mean": (mean, "s", "mean delay of what leaves"),
         "delay_sd": (variance**0.5, "s", "standard deviation of the delay of what leaves"),
@@ -182,23 +182,23 @@ def summarize_trajectory(
         "drop_fraction": (float(signalled[~marks].sum()) / offered, "1", "part dropped"),
         "mark_fraction": (float(signalled[marks].sum()) / offered, "1", "part marked"),
         "jain": (
-            _jain(throughput, part.flow_count.to_numpy()),
+            _jain(throughput, stretch.flow_count.to_numpy()),
             "1",
             "Jain's index of fairness between flows, those of a class being equal",
         ),
     }
     variables = {name: Column((), *entry) for name, entry in numbers.items()}
-    queues = ("band",) if "band" in part.dims else ()
+    queues = ("band",) if "band" in stretch.dims else ()
     means = weight @ delay / weight.sum()
     variables["queue_delay_mean"] = Column(
         queues, means if queues else means[0], "s", "mean queue delay over time"
     )
     variables["throughput"] = Column(("flows",), throughput, "bit/s", "mean throughput")
-    window = weight @ part.window.to_numpy() / weight.sum()
+    window = weight @ stretch.window.to_numpy() / weight.sum()
     variables["window_mean"] = Column(("flows",), window, "segments", "mean window of a flow")
-    largest, changes = extremes(part, float(begin), float(end), binned=False)
+    largest, changes = extremes(stretch, float(begin), float(end), binned=False)
     variables |= largest
-    coords = label_coords(part, ("flows", "band")) | changes
+    coords = label_coords(stretch, ("flows", "band")) | changes
     attrs = {"engine": dataset.attrs.get("engine", ""), "after": begin, "until": end}
     return make_dataset(variables, coords, attrs)
 
@@ -209,18 +209,18 @@ def _summarize_links(
     """Return the statistics of each link, over the classes that cross it, and of all classes."""
     import xarray as xr
 
-    found, single = [], json.loads(str(dataset.attrs.get(_SINGLE, "[]")))
+    summaries, single = [], json.loads(str(dataset.attrs.get(_SINGLE, "[]")))
     for name in dataset.link.to_numpy():
         mine = dataset.sel(link=name, drop=True)
         if str(name) in single:
             mine = mine.assign_coords(band_of=xr.zeros_like(mine.band_of))
         mine = mine.assign(throughput=mine.link_throughput, p=mine.link_p)
         mine = mine.isel(flows=mine.place > 0)
-        found.append(summarize_trajectory(mine, after, until).drop_vars(_OF_CLASSES))
+        summaries.append(summarize_trajectory(mine, after, until).drop_vars(_OF_CLASSES))
     alone = dataset.isel(link=0, drop=True)
     classes = summarize_trajectory(alone, after, until)[list(_OF_CLASSES)]
     links = xr.concat(
-        [each.drop_dims("flows", errors="ignore") for each in found],
+        [each.drop_dims("flows", errors="ignore") for each in summaries],
         dataset.link,
         coords="minimal",
         compat="override",
@@ -229,7 +229,7 @@ def _summarize_links(
 
 
 def _arrivals(
-    part: xr.Dataset, weight: FloatArray, leaving: FloatArray
+    stretch: xr.Dataset, weight: FloatArray, leaving: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return what arrives of each class and what of that is signalled (bit/s), in the mean.
 
@@ -237,20 +237,20 @@ def _arrivals(
     that was is ``offered`` if it is sent at a constant rate; of others the mean of p over the time
     in which they send is taken to be the part lost.
     """
-    p, whole = part.p.to_numpy(), weight.sum()
+    p, whole = stretch.p.to_numpy(), weight.sum()
     mean = weight @ leaving / whole
     signalled = weight @ (leaving * p) / whole
-    if "thinned" not in part.coords or not part.thinned.any():
+    if "thinned" not in stretch.coords or not stretch.thinned.any():
         return mean, signalled
-    sending = weight[:, None] * (part.window.to_numpy() > 0.0)
+    sending = weight[:, None] * (stretch.window.to_numpy() > 0.0)
     lost = (sending * p).sum(axis=0) / np.maximum(sending.sum(axis=0), np.finfo(float).tiny)
     kept = np.maximum(1.0 - lost, np.finfo(float).eps)
-    thinned = part.thinned.to_numpy() == 1
+    thinned = stretch.thinned.to_numpy() == 1
     arrived = np.where(thinned, mean / kept, mean)
     signalled = np.where(thinned, arrived * lost, signalled)
-    if "offered" not in part:
+    if "offered" not in stretch:
         return arrived, signalled
-    offered = part.offered.to_numpy()
+    offered = stretch.offered.to_numpy()
     sent = weight @ offered / whole
     constant = sent > 0.0
     dropped = weight @ (offered * p) / whole

@@ -188,19 +188,19 @@ def _is_row(given: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(given, Sequence) and not isinstance(given, (str, bytes))
 
 
-def _values(given: tuple[Any, ...], kind: str, name: str) -> NDArray[Any]:
+def _values(values: tuple[Any, ...], kind: str, name: str) -> NDArray[Any]:
     if kind != TEXT:
         # Which values a field allows it says itself, point by point. Plain numbers, of which there
         # may be many, are read together, but where one is wrong and has to be named.
-        if all(isinstance(one, float) for one in given) and np.isfinite(given).all():
-            numbers = np.array(given, dtype=float)
+        if all(isinstance(one, float) for one in values) and np.isfinite(values).all():
+            numbers = np.array(values, dtype=float)
             return np.atleast_1d(validate_quantity(numbers, kind, name, low=-np.inf, closed=True))
         return np.array(
-            [validate_number(one, kind, name, low=-np.inf, closed=True) for one in given]
+            [validate_number(one, kind, name, low=-np.inf, closed=True) for one in values]
         )
-    for one in given:
+    for one in values:
         if not isinstance(one, str):
             raise QuantityError(
                 f"over has {name} = {show_value(one)}, which is no text: give text."
             )
-    return np.array(given, dtype=object)
+    return np.array(values, dtype=object)

@@ -101,7 +101,7 @@ def pieces(question: Question, grid: Grid, start: int, stop: int) -> Iterator[Pi
 
 
 def gathered(
-    found: Iterable[Piece], layout: Layout, grid: Grid, start: int, stop: int, *, raising: bool
+    spans: Iterable[Piece], layout: Layout, grid: Grid, start: int, stop: int, *, raising: bool
 ) -> Rows:
     """Return as rows what was found at points from `start` to `stop`.
 
@@ -110,10 +110,10 @@ def gathered(
     QuantityError, DomainError, ScenarioError, UnsupportedError, SolverError
         If a point has no result, and that is not to be kept.
     """
-    rows, told = Rows.blank(layout, stop - start, _core.simd()), 0
-    for place, what in found:
+    rows, answered = Rows.blank(layout, stop - start, _core.simd()), 0
+    for place, what in spans:
         where = slice(place.start - start, place.stop - start)
-        told += place.stop - place.start
+        answered += place.stop - place.start
         if isinstance(what, Exception):
             if raising:
                 raise located(what, grid, place.start)
@@ -127,7 +127,7 @@ def gathered(
                 rows.values[name][where] = column.values
         if sentence:
             rows.refuse(where, sentence)
-    assert told == rows.size, "a question is to say something of every point"
+    assert answered == rows.size, "a question is to say something of every point"
     rows.remark()
     return rows
 

@@ -38,11 +38,11 @@ def connected(address: str) -> Iterator[Client]:
     QuantityError
         If that is no address, or no scheduler answers there within ten seconds.
     """
-    place = f"scheduler = {show_value(address)}"
+    shown = f"scheduler = {show_value(address)}"
     whole = _whole(address)
     if not whole:
         raise QuantityError(
-            f'{place} is no address: give one as "dask scheduler" prints it, e.g. tcp://host:8786.'
+            f'{shown} is no address: give one as "dask scheduler" prints it, e.g. tcp://host:8786.'
         )
     distributed: Any = import_module("distributed")  # typed in part
     try:
@@ -50,12 +50,12 @@ def connected(address: str) -> Iterator[Client]:
         kind = asyncio.run(_kind(whole))
     except OSError:
         raise QuantityError(
-            f"{place} does not answer within {_SECONDS:g} s: look whether it runs and can be"
+            f"{shown} does not answer within {_SECONDS:g} s: look whether it runs and can be"
             ' reached from here, or start one with "dask scheduler".'
         ) from None
     if kind != "Scheduler":
         raise QuantityError(
-            f"{place} is a {kind.lower()} of Dask, no scheduler: give the address that"
+            f"{shown} is a {kind.lower()} of Dask, no scheduler: give the address that"
             ' "dask scheduler" prints.'
         )
     client = distributed.Client(whole, timeout=_SECONDS)

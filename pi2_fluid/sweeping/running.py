@@ -88,12 +88,12 @@ def run_local(
     deaths: Counter[int] = Counter()
 
     def collect(future: Future[Rows]) -> None:
-        place, block = running.pop(future)
+        number, block = running.pop(future)
         try:
             rows = future.result()
         except BrokenExecutor:
-            pool[place].shutdown(wait=False)
-            pool[place] = make()
+            pool[number].shutdown(wait=False)
+            pool[number] = make()
             waiting.appendleft(block)
             deaths[block.start] += 1
             if deaths[block.start] == _MOST_DEATHS:
@@ -103,13 +103,13 @@ def run_local(
                 ) from None
         else:
             keep(block, rows)
-        free.append(place)
+        free.append(number)
 
     try:
         while waiting or running:
             while waiting and free:
-                place, block = free.popleft(), waiting.popleft()
-                running[pool[place].submit(work.task(block))] = place, block
+                number, block = free.popleft(), waiting.popleft()
+                running[pool[number].submit(work.task(block))] = number, block
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 collect(future)

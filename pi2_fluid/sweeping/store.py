@@ -134,8 +134,8 @@ def find_store(path: str | Path, grid: Grid, identity: str, *, resume: bool) -> 
     """
     import zarr
 
-    place = Path(path)
-    if not place.exists():
+    folder = Path(path)
+    if not folder.exists():
         return None
     if not resume:
         raise QuantityError(
@@ -143,7 +143,7 @@ def find_store(path: str | Path, grid: Grid, identity: str, *, resume: bool) -> 
             " another path, or remove it."
         )
     try:
-        found = zarr.open_group(place, mode="r", zarr_format=3).attrs.get(_IDENTITY)
+        found = zarr.open_group(folder, mode="r", zarr_format=3).attrs.get(_IDENTITY)
     except (OSError, ValueError):
         found = None
     if found is None:
@@ -155,7 +155,7 @@ def find_store(path: str | Path, grid: Grid, identity: str, *, resume: bool) -> 
             f"store = {show_value(str(path))} is of another sweep, as it differs in"
             f" {', '.join(other)}: give another path, or remove it."
         )
-    return Store(place, grid.shape)
+    return Store(folder, grid.shape)
 
 
 @later()
@@ -185,11 +185,11 @@ def create_store(
 
     names, columns = final_names(grid, layout), layout_columns(grid, layout)
     coords = grid.coords() | {names[name]: label for name, label in layout.labels.items()}
-    made: dict[str, Any] = {}
+    files_in_memory: dict[str, Any] = {}
     about = {**attrs, _SETS: "", "block_shape": json.dumps(list(chunk))}
     skeleton = make_dataset({}, coords, about)
-    skeleton.to_zarr(MemoryStore(made), zarr_format=3, consolidated=False)
-    group = zarr.open_group(MemoryStore(made), mode="r+", zarr_format=3)
+    skeleton.to_zarr(MemoryStore(files_in_memory), zarr_format=3, consolidated=False)
+    group = zarr.open_group(MemoryStore(files_in_memory), mode="r+", zarr_format=3)
     # Bytes of one kind together and then quickly: half the time of Zarr's default, and smaller.
     packed = BloscCodec(cname="lz4", clevel=1, shuffle="shuffle")
     for name, (dims, shape, units, long_name) in columns.items():
@@ -228,7 +228,7 @@ def create_store(
         dimension_names=("block",),
         attributes={"units": "1", "long_name": "whether a block is there"},
     )
-    files = {name: content.to_bytes() for name, content in made.items()}
+    files = {name: content.to_bytes() for name, content in files_in_memory.items()}
     try:
         save_folder(path, files, belongs=lambda _: False)
     except OSError as error:

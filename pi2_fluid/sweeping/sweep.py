@@ -172,18 +172,18 @@ def sweep(
             return _stored(question, grid, attrs, store, resume, raising, run)
         pilot = fly(question, grid, raising=raising)
         blocks = blocks_of(grid.shape, chunk_shape(grid.shape, pilot, run.workers))
-        found = Rows.blank(pilot.layout, grid.size)
+        answers = Rows.blank(pilot.layout, grid.size)
         work = Work(question, grid, pilot.layout, raising, pilot.rows)
         left = np.ones(grid.size, dtype=bool)
         seen = set(pilot.rows.simd)
 
         def keep(block: Block, rows: Rows) -> None:
             start = block.stop - rows.size
-            found.write(start, rows)
+            answers.write(start, rows)
             left[start : block.stop] = False
             seen.update(rows.simd)
 
-        found.write(0, pilot.rows)
+        answers.write(0, pilot.rows)
         left[: pilot.rows.size] = False
 
         interrupted = False
@@ -191,9 +191,9 @@ def sweep(
             run(work, blocks, keep)
         except KeyboardInterrupt:
             interrupted = True
-            found.refuse(np.flatnonzero(left), _INTERRUPTED)
+            answers.refuse(np.flatnonzero(left), _INTERRUPTED)
     attrs |= {"instruction_sets": ", ".join(sorted(seen)), "interrupted": int(interrupted)}
-    return _dataset(grid, pilot.layout, found, attrs)
+    return _dataset(grid, pilot.layout, answers, attrs)
 
 
 class _Runner(NamedTuple):

@@ -84,19 +84,19 @@ def codel_numbers(block: Block) -> dict[str, Any]:
     if kind not in _KNOWN:
         return {}
     words = block.words
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for word, (form, default) in _KNOWN[kind].items():
-        found[word] = default
+        numbers[word] = default
         if word in words:
-            found[word] = _number(words[word], form, f"{word} of {block.name}", block)
+            numbers[word] = _number(words[word], form, f"{word} of {block.name}", block)
     if kind in _ECN:
         # In text its word is there where it is on; a line asks for it, or leaves it out.
         asked = words.get("ecn", _ECN[kind] if block.proposed else False)
-        found["ecn"] = asked is not False and asked != 0
+        numbers["ecn"] = asked is not False and asked != 0
         selector = words.get("ce_threshold_selector")
-        found["ect1_alone"] = type(selector) is int and selector // _PAIR == _ECT1
-        return found
-    return found | _of_cake(words, float(found["rtt"]))
+        numbers["ect1_alone"] = type(selector) is int and selector // _PAIR == _ECT1
+        return numbers
+    return numbers | _of_cake(words, float(numbers["rtt"]))
 
 
 def _number(value: object, form: str, name: str, block: Block) -> float:

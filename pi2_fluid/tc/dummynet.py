@@ -113,7 +113,7 @@ def shapers_of(text: str) -> Iterator[Shaper]:
     ('PIE queue 1', 20000000.0, 0.125, 50.0)
     """
     rates: dict[int, float | None] = {}
-    found: list[tuple[str, str, int, float | None, list[str]]] = []
+    blocks: list[tuple[str, str, int, float | None, list[str]]] = []
     flowset: tuple[int, float, int] | None = None
     sched = 0
     for line in text.splitlines():
@@ -129,10 +129,10 @@ def shapers_of(text: str) -> Iterator[Shaper]:
             kind = law[1].removeprefix("AQM ").removeprefix("type ")
             if law[1].startswith("AQM") and flowset is not None:
                 number, limit, above = flowset
-                found.append((kind, _owner(number), above, limit, words))
+                blocks.append((kind, _owner(number), above, limit, words))
             else:
-                found.append((kind, f"sched {sched}", sched, None, words))
-    for kind, name, above, size, words in found:
+                blocks.append((kind, f"sched {sched}", sched, None, words))
+    for kind, name, above, size, words in blocks:
         yield _shaper(kind, name, rates.get(above % _LINKS), size, words)
 
 
@@ -168,23 +168,23 @@ def _read(words: list[str], name: str) -> dict[str, Any]:
     QuantityError
         If a word is not known, or has no value that can be read, or one of the loop is missing.
     """
-    found: dict[str, Any] = {"onoff": False}
+    options: dict[str, Any] = {"onoff": False}
     rest = iter(words)
     for word in rest:
         if word in _FLAGS:
             flag, state = _FLAGS[word]
-            found[flag] = state
+            options[flag] = state
         elif word in _WITH_VALUE:
-            found[word] = _number(word, next(rest, ""), name)
+            options[word] = _number(word, next(rest, ""), name)
         else:
             raise QuantityError(f"{show_value(word)} of {name} is not known: {_REMEDY}.")
     needed = (*_WITH_VALUE[:6], "ecn", "capdrop", "dre", "derand")
-    missing = [word for word in needed if word not in found]
+    missing = [word for word in needed if word not in options]
     if missing:
         raise QuantityError(
             f"{missing[0]} of {name} is missing, which ipfw prints always: {_REMEDY}, to its end."
         )
-    return found
+    return options
 
 
 def _number(word: str, text: str, name: str) -> float:

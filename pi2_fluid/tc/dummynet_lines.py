@@ -121,19 +121,19 @@ def _read(kind: str, words: list[str], name: str) -> dict[str, Any]:
     QuantityError
         If a word behind the kind is not known, or has no value that can be read.
     """
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     before = words[: words.index(kind)]
     if kind == "pie" and "queue" in before[:-1]:
-        found["limit"] = _size(before[before.index("queue") + 1], name)
+        options["limit"] = _size(before[before.index("queue") + 1], name)
     rest = iter(words[words.index(kind) + 1 :])
     for word in rest:
         if word in _FLAGS:
             flag, state = _FLAGS[word]
-            found[flag] = state
+            options[flag] = state
         elif word in _GAINS:
-            found[word] = as_gain(_number(word, next(rest, ""), name), word, name)
+            options[word] = as_gain(_number(word, next(rest, ""), name), word, name)
         elif word in _COUNTS:
-            found[word] = _number(word, next(rest, ""), name)
+            options[word] = _number(word, next(rest, ""), name)
         elif word in _MOMENTS:
             text = next(rest, "")
             time = _TIME.fullmatch(text)
@@ -142,17 +142,17 @@ def _read(kind: str, words: list[str], name: str) -> dict[str, Any]:
                     f"{word} of {name} = {show_value(text)} cannot be read: give a time with its"
                     " unit, such as 15ms."
                 )
-            found[word] = float(time[1]) * _TIMES[time[2]]
+            options[word] = float(time[1]) * _TIMES[time[2]]
         elif word in _SPEAKING:
             value = next(rest, "")
             if word == "queue" and kind == "pie":
-                found["limit"] = _size(value, name)
+                options["limit"] = _size(value, name)
         else:
             raise QuantityError(
                 f"{show_value(word)} of {name} is no word of ipfw for {kind}: give those of"
                 " ipfw(8), such as target, tupdate, alpha, beta."
             )
-    return found
+    return options
 
 
 def _number(word: str, text: str, name: str) -> float:

@@ -116,20 +116,20 @@ def queues(text: str, *, hz: int = 1000, kernel: str | None = None) -> list[Show
     require_hz(hz)
     generation = NEWEST if kernel is None else generation_of(kernel)
     reading = observe(text)
-    found = []
+    shown = []
     for block in reading.blocks:
         if block.kind not in QUEUES or block.gone:
             continue
         if block.trouble is not None:
             raise block.trouble
         aqm, buffer = law_and_buffer(block, hz, generation)
-        found.append(ShownQueue(block.name, block.kind, aqm, buffer, reading.rate_above(block)))
-    if not found:
+        shown.append(ShownQueue(block.name, block.kind, aqm, buffer, reading.rate_above(block)))
+    if not shown:
         raise QuantityError(
             f"there is no {', '.join(QUEUES[:-1])} or {QUEUES[-1]} in {show_value(text)}: give the"
             " output of `tc qdisc show`, or a line that asks for one."
         )
-    return found
+    return shown
 
 
 def law_and_buffer(
@@ -166,24 +166,24 @@ def law_and_buffer(
 
 
 def _codel(block: Block) -> tuple[Aqm, float | None]:
-    found: dict[str, Any] = codel_numbers(block)
-    shared = {name: found[name] for name in ("target", "interval", "ecn")}
+    numbers: dict[str, Any] = codel_numbers(block)
+    shared = {name: numbers[name] for name in ("target", "interval", "ecn")}
     if block.kind == "codel":
-        if found["ce_threshold"] is not None:
+        if numbers["ce_threshold"] is not None:
             raise DomainError(
                 f"ce_threshold of {block.name} is a step that CoDel has not here: leave it out, or"
                 " take fq_codel."
             )
-        return CoDel(**shared, arithmetic="fixed"), float(found["limit"])
-    own = {name: found[name] for name in ("flows", "quantum", "memory_limit", "drop_batch")}
+        return CoDel(**shared, arithmetic="fixed"), float(numbers["limit"])
+    own = {name: numbers[name] for name in ("flows", "quantum", "memory_limit", "drop_batch")}
     law = FqCodel(
         **shared,
         **own,
         arithmetic="fixed",
-        ce_threshold=found["ce_threshold"],
-        ce_threshold_selector="ect1" if found["ect1_alone"] else "any",
+        ce_threshold=numbers["ce_threshold"],
+        ce_threshold_selector="ect1" if numbers["ect1_alone"] else "any",
     )
-    return law, float(found["limit"])
+    return law, float(numbers["limit"])
 
 
 def fq_pie_words(aqm: FqPie) -> dict[str, int]:

@@ -145,7 +145,7 @@ def to_tc(aqm: Aqm, kind: str, *, dev: str = "DEV", hz: int | None = None) -> st
     law: Any = aqm
     if getattr(law, "queues_flows", False) and kind_of(law) == kind:
         own, aqm = fq_pie_words(law), law.inner
-    units, asked = request(aqm, kind, 1500)
+    units, exact = request(aqm, kind, 1500)
     units |= own
     if hz is not None:
         units["tupdate"] = earlier(units, hz) if kind != "dualpi2" else units["tupdate"]
@@ -158,7 +158,7 @@ def to_tc(aqm: Aqm, kind: str, *, dev: str = "DEV", hz: int | None = None) -> st
             if value != usual[option.word] and word is not None:
                 words.append(word)
         elif option.word in LOOP_WORDS or value != usual[option.word]:
-            words += [option.word, as_words(option, value, asked.get(option.word))]
+            words += [option.word, as_words(option, value, exact.get(option.word))]
     return " ".join(words)
 
 

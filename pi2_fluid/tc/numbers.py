@@ -101,18 +101,18 @@ def read_text(option: Number, text: str, name: str) -> float:
     return _within(value, text, name)
 
 
-def read_json(option: Number, given: object, name: str) -> float:
+def read_json(option: Number, value: object, name: str) -> float:
     """Return the value of an option in tc's units from the JSON of tc."""
     real = option.unit.name == "hertz"
-    if isinstance(given, bool) or not isinstance(given, (int, float) if real else int):
+    if isinstance(value, bool) or not isinstance(value, (int, float) if real else int):
         wanted = "a number" if real else "a whole number"
-        raise QuantityError(f"{name} = {show_value(given)} cannot be read: tc -j prints {wanted}.")
-    if not (isinstance(given, int) or math.isfinite(given)) or given < 0:
+        raise QuantityError(f"{name} = {show_value(value)} cannot be read: tc -j prints {wanted}.")
+    if not (isinstance(value, int) or math.isfinite(value)) or value < 0:
         raise QuantityError(
-            f"{name} = {show_value(given)} cannot be read: tc -j prints numbers from 0."
+            f"{name} = {show_value(value)} cannot be read: tc -j prints numbers from 0."
         )
     return _within(
-        given if given > _LARGEST else given * (option.unit.per_si if real else 1), given, name
+        value if value > _LARGEST else value * (option.unit.per_si if real else 1), value, name
     )
 
 

@@ -101,19 +101,19 @@ def _read_options(block: Block, given: list[str]) -> None:
         If tc or the kernel would refuse one of them.
     """
     kind = block.kind
-    asked = _Asked(kind, given, block.name)
-    block.exact = dict(asked.exact)
+    options = _Asked(kind, given, block.name)
+    block.exact = dict(options.exact)
     if not block.ours:
-        block.words = dict(asked.units)
+        block.words = dict(options.units)
         if kind == "red":
-            block.words = red_as_shown(asked.units, asked.exact.get("probability"), block.name)
+            block.words = red_as_shown(options.units, options.exact.get("probability"), block.name)
         return
-    units = dict(asked.units)
-    if asked.trips:
-        made, exact_gains = _of_trips(asked.trips, block.name)
+    units = dict(options.units)
+    if options.trips:
+        made, exact_gains = _of_trips(options.trips, block.name)
         units |= made  # tc ignores the four where round-trip times are given
         block.exact |= exact_gains
-    block.step_packets = asked.step_packets
+    block.step_packets = options.step_packets
     block.options = _with_defaults(kind, units)
     block.named = frozenset(units)
 

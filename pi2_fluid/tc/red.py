@@ -28,13 +28,13 @@ _ADAPTIVE: Final = ("adaptive", "adaptative")
 
 
 def red_as_shown(
-    asked: Mapping[str, int], probability: float | None, name: str
+    options: Mapping[str, int], probability: float | None, name: str
 ) -> dict[str, object]:
     """Return the words with which ``tc -d qdisc show`` would print what a line asks for.
 
     Parameters
     ----------
-    asked : mapping
+    options : mapping
         What the line names: sizes in bytes, packets, words as 1.
     probability : float or None
         Without, tc's own, 0.02.
@@ -53,15 +53,15 @@ def red_as_shown(
     >>> red_as_shown({"limit": 100_000, "avpkt": 1000, "burst": 20, "ecn": 1}, None, "red")
     {'limit': 100000, 'min': 8333, 'max': 25000, 'ecn': True, 'ewma': 5, 'probability': 0.02}
     """
-    limit, avpkt = (asked.get(word, 0) for word in ("limit", "avpkt"))
+    limit, avpkt = (options.get(word, 0) for word in ("limit", "avpkt"))
     if not limit or not avpkt:
         raise QuantityError(
             f"limit or avpkt of {name} is missing or 0, without which tc refuses it: give both."
         )
-    low = asked.get("min", 0)
-    high = asked.get("max", 0) or (_SPAN * low if low else limit // 4)
+    low = options.get("min", 0)
+    high = options.get("max", 0) or (_SPAN * low if low else limit // 4)
     low = low or high // _SPAN
-    burst = asked.get("burst", 0) or (2 * low + high) // (3 * avpkt)
+    burst = options.get("burst", 0) or (2 * low + high) // (3 * avpkt)
     shift = _shift(low, burst, avpkt, name)
     if high < low:
         raise DomainError(f"max = {high} bytes of {name} is below min = {low}: give max from min.")
@@ -81,8 +81,8 @@ def red_as_shown(
             f"probability = {largest:g} of {name} is too small over {high - low} bytes from min to"
             " max, and tc refuses it: give a larger one."
         )
-    flags = {word: True for word in _FLAGS if asked.get(word)}
-    adaptive = any(asked.get(word) for word in _ADAPTIVE)
+    flags = {word: True for word in _FLAGS if options.get(word)}
+    adaptive = any(options.get(word) for word in _ADAPTIVE)
     return {
         "limit": limit,
         "min": low,

@@ -17,7 +17,7 @@ TYPICAL: Final = 6
 
 
 def of_round_trips(
-    longest: int, typical: int, said: str, said_typical: str
+    longest: int, typical: int, largest: str, usual: str
 ) -> tuple[dict[str, int], dict[str, float]]:
     """Return the options that tc asks for, in its units, and the gains (Hz) that stood behind them.
 
@@ -25,7 +25,7 @@ def of_round_trips(
     ----------
     longest, typical : int
         In microseconds, at least 1.
-    said, said_typical : str
+    largest, usual : str
         How they were given, for messages.
 
     Raises
@@ -35,19 +35,19 @@ def of_round_trips(
     """
     if typical > longest:
         raise DomainError(
-            f"typical_rtt = {said_typical} is above max_rtt = {said}: give one up to max_rtt."
+            f"typical_rtt = {usual} is above max_rtt = {largest}: give one up to max_rtt."
         )
     interval = max(int(min(float(typical), longest / 3.0)), 1)
-    asked = {
+    gains = {
         "alpha": interval / longest / longest * 1e6 * single(0.1),
         "beta": single(0.3) / longest * 1e6,
     }
-    if min(asked.values()) * DUALPI2_GAIN.per_si < 1 or asked["beta"] > _LARGEST_GAIN:
+    if min(gains.values()) * DUALPI2_GAIN.per_si < 1 or gains["beta"] > _LARGEST_GAIN:
         raise DomainError(
-            f"max_rtt = {said} makes alpha = {asked['alpha']:.3g} and beta ="
-            f" {asked['beta']:.3g} Hz, which tc refuses outside [1/256, 2^24): give a max_rtt"
+            f"max_rtt = {largest} makes alpha = {gains['alpha']:.3g} and beta ="
+            f" {gains['beta']:.3g} Hz, which tc refuses outside [1/256, 2^24): give a max_rtt"
             " around 100ms."
         )
     units = {"target": typical, "tupdate": interval}
-    units |= {name: int(gain * DUALPI2_GAIN.per_si) for name, gain in asked.items()}
-    return units, asked
+    units |= {name: int(gain * DUALPI2_GAIN.per_si) for name, gain in gains.items()}
+    return units, gains

@@ -69,10 +69,10 @@ def arriving(stream: TextIO) -> Iterator[str | None]:
     if sys.platform == "win32":  # where only sockets can be waited for
         yield from stream
         return
-    rest, told = b"", True
+    rest, paused = b"", True
     while True:
-        if not told and not select.select([number], [], [], _PAUSE)[0]:
-            told = True
+        if not paused and not select.select([number], [], [], _PAUSE)[0]:
+            paused = True
             if rest.strip().endswith((b"]", b"}")):  # JSON need not end its line
                 yield rest.decode(errors="replace")
                 rest = b""
@@ -80,7 +80,7 @@ def arriving(stream: TextIO) -> Iterator[str | None]:
         chunk = os.read(number, _CHUNK)
         if not chunk:
             break
-        told = False
+        paused = False
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             yield line.decode(errors="replace") + "\n"

@@ -36,22 +36,22 @@ def find_better(verdicts: Sequence[Verdict], traffic: Traffic) -> list[Bettered]
     from pi2_fluid.deployment.remedies import Remedy, on_device
 
     known: dict[Any, Bettered] = {}
-    told = []
-    for one in verdicts:
-        queue, law = one.qdisc, one.qdisc.aqm
-        if (why := _why_not(one)) is not None:
-            told.append(Bettered(name_of(one), None, why_not=why))
+    answers = []
+    for verdict in verdicts:
+        queue, law = verdict.qdisc, verdict.qdisc.aqm
+        if (why := _why_not(verdict)) is not None:
+            answers.append(Bettered(name_of(verdict), None, why_not=why))
             continue
         if law not in known:
-            known[law] = _found(one, traffic)
+            known[law] = _found(verdict, traffic)
         best = known[law].best
         line = None
         if best is not None and not best.kept:
             line = on_device(Remedy(text="", asked=best.aqm), queue).tc  # type: ignore[arg-type]
-        told.append(known[law]._replace(name=name_of(one), tc=line))
+        answers.append(known[law]._replace(name=name_of(verdict), tc=line))
         if known[law].interrupted:
             break
-    return told
+    return answers
 
 
 def _why_not(one: Verdict) -> str | None:
@@ -65,39 +65,39 @@ def _why_not(one: Verdict) -> str | None:
     return None
 
 
-def _found(one: Verdict, traffic: Traffic) -> Bettered:
+def _found(verdict: Verdict, traffic: Traffic) -> Bettered:
     from pi2_fluid.design.outcomes.recommending import TuningInterrupted
     from pi2_fluid.design.tuning import tune
 
-    queue = one.qdisc
+    queue = verdict.qdisc
     with Progress("racing", "runs at most") as progress:
         try:
             best = tune(traffic=traffic, aqm=queue.kind, base=queue, hz=queue.hz or _HZ,
                         progress=progress)  # fmt: skip
         except TuningInterrupted as interruption:
-            return Bettered(name_of(one), interruption.recommendation, interrupted=True)
+            return Bettered(name_of(verdict), interruption.recommendation, interrupted=True)
         except (DomainError, UnsupportedError) as error:
-            return Bettered(name_of(one), None, why_not=str(error))
-    return Bettered(name_of(one), best)
+            return Bettered(name_of(verdict), None, why_not=str(error))
+    return Bettered(name_of(verdict), best)
 
 
-def print_better(told: Sequence[Bettered], traffic: Traffic) -> None:
+def print_better(answers: Sequence[Bettered], traffic: Traffic) -> None:
     """Print of each queue whether to leave it, or what one would gain and lose."""
     from pi2_fluid.design.outcomes.wording import gains_of, notes_of, outcomes_of
 
     console = make_console()
-    for one in told:
+    for answer in answers:
         who = traffic.name or traffic.title or "this traffic"
-        console.print(f"\n{one.name}, for {who}", style="bold")
-        if one.best is None:
-            console.print(f"Not compared: {one.why_not}")
+        console.print(f"\n{answer.name}, for {who}", style="bold")
+        if answer.best is None:
+            console.print(f"Not compared: {answer.why_not}")
             continue
-        console.print(gains_of(one.best))
-        if one.tc is not None:
-            console.print(in_shell(one.tc), soft_wrap=True, style="bold")
-        for line in ("", *outcomes_of(one.best), ""):
+        console.print(gains_of(answer.best))
+        if answer.tc is not None:
+            console.print(in_shell(answer.tc), soft_wrap=True, style="bold")
+        for line in ("", *outcomes_of(answer.best), ""):
             console.print(line, soft_wrap=True)
-        for note in notes_of(one.best):
+        for note in notes_of(answer.best):
             console.print(note)
 
 

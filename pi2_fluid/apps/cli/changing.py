@@ -83,7 +83,7 @@ def _change_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Table | N
 
     if "change" not in summary.dims:
         return None
-    told = dict(changes_of(dataset, summary.attrs["after"], summary.attrs["until"]))
+    texts = dict(changes_of(dataset, summary.attrs["after"], summary.attrs["until"]))
     if "band" in summary.dims:
         seeds = [dim for dim in summary.change_peak.dims if dim == "seed"]
         summary = summary.isel(band=int(summary.change_peak.mean([*seeds, "change"]).argmax()))
@@ -97,7 +97,7 @@ def _change_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Table | N
         )
         table.add_row(
             f"{at:.4g} s",
-            told[float(at)],
+            texts[float(at)],
             f"{1e3 * peak:.4g} ms",
             f"{when:.4g} s",
             f"{1e3 * rest:.4g} ms",

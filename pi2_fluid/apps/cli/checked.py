@@ -31,22 +31,22 @@ _SLIGHT: Final = 0.1  # dB of rounding, or percent: less is not worth a line
 _BEYOND: Final = 200.0  # dB or degrees: more is nothing that one could leave
 
 
-def print_checked(found: Checked, who: str, traffic: Mapping[str, str | None]) -> None:
+def print_checked(checked: Checked, who: str, traffic: Mapping[str, str | None]) -> None:
     """Print what `check` has found.
 
     Parameters
     ----------
-    found : Checked
+    checked : Checked
     who : str
         The senders.
     traffic : mapping
         What is known of who sends, by options of `pi2-fluid compare`; None: not known.
     """
     console = make_console()
-    if found.form:
-        console.print(f"read: {printable(found.form)}\n")
+    if checked.form:
+        console.print(f"read: {printable(checked.form)}\n")
     alike: dict[Any, list[Verdict]] = {}
-    for one in found:
+    for one in checked:
         queue = one.qdisc
         key = (
             queue.kind,
@@ -59,57 +59,57 @@ def print_checked(found: Checked, who: str, traffic: Mapping[str, str | None]) -
         alike.setdefault(key, []).append(one)
     for group in alike.values():
         _print_block(console, group, who)
-    if found.path is not None:
-        _print_path(console, found.path)
-    print_others(console, found, traffic)
-    notes = dict.fromkeys(note for one in found for note in one.notes)
-    notes |= {found.note: None} if found.note else {}
-    for note in notes | dict.fromkeys(() if found.path is None else found.path.notes):
+    if checked.path is not None:
+        _print_path(console, checked.path)
+    print_others(console, checked, traffic)
+    notes = dict.fromkeys(note for one in checked for note in one.notes)
+    notes |= {checked.note: None} if checked.note else {}
+    for note in notes | dict.fromkeys(() if checked.path is None else checked.path.notes):
         console.print(in_options(note))
 
 
 def _print_block(console: Console, group: list[Verdict], who: str) -> None:
-    one = group[0]
+    verdict = group[0]
     console.print(", ".join(name_of(alike) for alike in group[:_NAMED]), end="")
     console.print(f", and {len(group) - _NAMED} alike" if len(group) > _NAMED else "")
     grid = make_grid("left", "left")
-    grid.add_row("  verdict", _verdict(one, who), style=_STYLES[one.verdict])
-    if one.cases:
-        _add_cases(grid, one)
+    grid.add_row("  verdict", _verdict(verdict, who), style=_STYLES[verdict.verdict])
+    if verdict.cases:
+        _add_cases(grid, verdict)
     else:
-        _add_numbers(grid, one)
-    small = bool(one.reason) and not one.cases  # of which the verdict says that already
-    if one.long_flows.rate is None and math.isfinite(one.rate_held) and not small:
-        grid.add_row("  limit", _room(one))
+        _add_numbers(grid, verdict)
+    small = bool(verdict.reason) and not verdict.cases  # of which the verdict says that already
+    if verdict.long_flows.rate is None and math.isfinite(verdict.rate_held) and not small:
+        grid.add_row("  limit", _room(verdict))
     for number, line in enumerate(_counted(group)):
         grid.add_row("  counters" if number == 0 else "", line)
-    _add_remedy(grid, one.remedy)
+    _add_remedy(grid, verdict.remedy)
     console.print(grid)
     for line in _lines(group):
         console.print(line, soft_wrap=True, style="bold")
     console.print()
 
 
-def _add_numbers(grid: Table, one: Verdict) -> None:
+def _add_numbers(grid: Table, verdict: Verdict) -> None:
     """Add what a loop has left, where, and as what the kernel runs it."""
-    known = [f" ({one.guarantee})", " (checked)"] if one.verdict == "stable" else ["", ""]
-    grid.add_row("  stable up to", _limit(one.stable_up_to, one))
-    grid.add_row("  margins", f"{_margins(one.margins)} by rates{known[0]}")
-    if one.ack_margins is not None:
-        grid.add_row("", f"{_margins(one.ack_margins)} by acknowledgements{known[1]}")
-    grid.add_row("  smallest at", _worst(one))
-    period = _period(one)
-    if one.verdict == "stable" and math.isfinite(period):
-        grid.add_row("  period", how_often(period, one.least.gain_margin_db))
-    law = one.qdisc.aqm
+    known = [f" ({verdict.guarantee})", " (checked)"] if verdict.verdict == "stable" else ["", ""]
+    grid.add_row("  stable up to", _limit(verdict.stable_up_to, verdict))
+    grid.add_row("  margins", f"{_margins(verdict.margins)} by rates{known[0]}")
+    if verdict.ack_margins is not None:
+        grid.add_row("", f"{_margins(verdict.ack_margins)} by acknowledgements{known[1]}")
+    grid.add_row("  smallest at", _worst(verdict))
+    period = _period(verdict)
+    if verdict.verdict == "stable" and math.isfinite(period):
+        grid.add_row("  period", how_often(period, verdict.least.gain_margin_db))
+    law = verdict.qdisc.aqm
     grid.add_row(
-        "  would run with" if one.qdisc.proposed else "  runs with",
+        "  would run with" if verdict.qdisc.proposed else "  runs with",
         f"alpha {law.alpha:.4g} Hz, beta {law.beta:.4g} Hz, T {_ms(law.update_interval)},"
         f" target {_ms(law.target)}",
     )
     # FreeBSD shows what it runs with.
-    if not one.qdisc.of_freebsd and not abs(one.margin_lost_db) < _SLIGHT:
-        grid.add_row("  rounding", _rounding(one))
+    if not verdict.qdisc.of_freebsd and not abs(verdict.margin_lost_db) < _SLIGHT:
+        grid.add_row("  rounding", _rounding(verdict))
 
 
 def _period(one: Verdict) -> float:
@@ -221,25 +221,25 @@ def name_of(one: Verdict) -> str:
     return printable(f"{queue.kind} {queue.handle} {dev}{where}")
 
 
-def _verdict(one: Verdict, who: str) -> str:
+def _verdict(verdict: Verdict, who: str) -> str:
     """Return the verdict, of what it is, and the smaller margin."""
-    if one.verdict == "undecided" and one.reason:
-        return f"UNDECIDED: {in_options(one.reason)}"
-    period, least = _period(one), one.least
-    edge = ", but at the edge," if one.at_the_edge else ""
-    of = f"with RTTs {_span(one)} (queue included)"
+    if verdict.verdict == "undecided" and verdict.reason:
+        return f"UNDECIDED: {in_options(verdict.reason)}"
+    period, least = _period(verdict), verdict.least
+    edge = ", but at the edge," if verdict.at_the_edge else ""
+    of = f"with RTTs {_span(verdict)} (queue included)"
     margin = f"Smallest margin: {_decibels(least.gain_margin_db)}, {BY_CLOCK[least.gain_clock]}."
     if least.gain_margin_db < -_BEYOND:
         margin = "No smaller gain alone would make it stable."
-    if one.verdict == "stable":
-        return f"STABLE{edge} for {_load(one, who, 'any number of')} {of}. {margin}"
-    if one.verdict == "undecided":
-        return f"UNDECIDED for {_load(one, who, 'any number of')} {of}: on the edge. {margin}"
+    if verdict.verdict == "stable":
+        return f"STABLE{edge} for {_load(verdict, who, 'any number of')} {of}. {margin}"
+    if verdict.verdict == "undecided":
+        return f"UNDECIDED for {_load(verdict, who, 'any number of')} {of}: on the edge. {margin}"
     how = ""
     if least.gain_margin_db < 0.0:
         often = how_often(period, least.gain_margin_db) if math.isfinite(period) else "oscillates"
         how = f": the delay {often}"
-    return f"UNSTABLE for {_load(one, who, 'some number of')} {of}{how}. {margin}"
+    return f"UNSTABLE for {_load(verdict, who, 'some number of')} {of}{how}. {margin}"
 
 
 def _span(one: Verdict) -> str:
@@ -282,20 +282,20 @@ def _limit(limit: float, one: Verdict) -> str:
     return f"{_ms(limit)}: a path of {_ms(one.path_up_to)}, and the queue"
 
 
-def _worst(one: Verdict) -> str:
+def _worst(verdict: Verdict) -> str:
     from pi2_fluid.network.long_flows import PACKET_BITS
     from pi2_fluid.units import rate_in_words
 
-    worst, window = one.decisive, one.window
+    worst, window = verdict.decisive, verdict.window
     who, rtt = type(worst.sender).__name__, _ms(worst.rtt)
     if math.isinf(window):
         return f"{rtt}, with few {who} flows of very large windows"
     p = worst.p_prime ** (2 if worst.sender.signal == "classic" else 1)
     rate = window * PACKET_BITS / worst.rtt
     load, speed = f"{_count(window)} packets in flight", rate_in_words(rate, 3)
-    if one.count is not None and one.count <= 1.0:
-        return f"{rtt}, with {one.count:.3g} {who} flow of {load} ({speed}, p {p:.2g})"
-    many = f"{who} flows" if one.count is None else f"{one.count:.3g} {who} flows"
+    if verdict.count is not None and verdict.count <= 1.0:
+        return f"{rtt}, with {verdict.count:.3g} {who} flow of {load} ({speed}, p {p:.2g})"
+    many = f"{who} flows" if verdict.count is None else f"{verdict.count:.3g} {who} flows"
     return f"{rtt}, with {many} of {load} ({speed} each, p {p:.2g})"
 
 

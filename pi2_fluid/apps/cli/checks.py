@@ -150,7 +150,7 @@ def check(
     from pi2_fluid.network.catalogue import find_network
 
     with in_words_of_shell({"hz": "--hz"}):
-        found = judge(
+        checked = judge(
             shown,
             rtt=rtt,
             max_base_rtt=max_base_rtt,
@@ -164,44 +164,44 @@ def check(
             network=None if network is None else find_network(network),
         )
     if aqm is not None:
-        found[:] = [replace(one, qdisc=replace(one.qdisc, handle=aqm)) for one in found]
-    if any(not is_enough(one.margins, one.ack_margins) and not one.cases for one in found):
+        checked[:] = [replace(one, qdisc=replace(one.qdisc, handle=aqm)) for one in checked]
+    if any(not is_enough(one.margins, one.ack_margins) and not one.cases for one in checked):
         tell("looking for gains with more margin")
     if not as_json:
         told = {"--rate": rate, "--path": max_base_rtt or rtt}
-        print_checked(found, " or ".join(type(one).__name__ for one in who.values()), told)
-    better = [] if family is None else find_better(found, family)
+        print_checked(checked, " or ".join(type(one).__name__ for one in who.values()), told)
+    better = [] if family is None else find_better(checked, family)
     if as_json:
         print_json(
             {
-                "qdiscs": [_to_dict(one) for one in found],
-                "verdict": found.verdict,
-                "required": required_to_dict(found.gain_margin_db, required),
-                "foreign": found.foreign,
-                "others": [_other_to_dict(one) for one in found.others],
-                "path": None if found.path is None else _path_to_dict(found.path),
-                "read": found.form,
-                "waiting": found.waiting,
-                "tree": list(found.tree),
+                "qdiscs": [_to_dict(one) for one in checked],
+                "verdict": checked.verdict,
+                "required": required_to_dict(checked.gain_margin_db, required),
+                "foreign": checked.foreign,
+                "others": [_other_to_dict(one) for one in checked.others],
+                "path": None if checked.path is None else _path_to_dict(checked.path),
+                "read": checked.form,
+                "waiting": checked.waiting,
+                "tree": list(checked.tree),
                 "traffic": None if family is None else [to_dict(one) for one in better],
             }
         )
     else:
         if family is not None:
             print_better(better, family)
-        if required is not None and found.gain_margin_db < math.inf:
-            typer.echo(f"\n{said_of_required(found.gain_margin_db, required)}")
+        if required is not None and checked.gain_margin_db < math.inf:
+            typer.echo(f"\n{said_of_required(checked.gain_margin_db, required)}")
     if any(one.interrupted for one in better):
         typer.echo("interrupted: the table has what was known by then", err=True)
         raise typer.Exit(codes.INTERRUPTED)
-    raise typer.Exit(code_of(found.verdict, found.gain_margin_db, required))
+    raise typer.Exit(code_of(checked.verdict, checked.gain_margin_db, required))
 
 
 # JSON
 
 
-def _to_dict(one: Verdict) -> dict[str, Any]:
-    queue, worst, acks, remedy = one.qdisc, one.worst, one.ack_worst, one.remedy
+def _to_dict(verdict: Verdict) -> dict[str, Any]:
+    queue, worst, acks, remedy = verdict.qdisc, verdict.worst, verdict.ack_worst, verdict.remedy
     return {
         "kind": queue.kind,
         "dev": queue.dev,
@@ -212,24 +212,24 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
         "asked": queue.asked,
         "installed": _law(queue.aqm),
         "rounding": queue.rounding,
-        "verdict": one.verdict,
-        "model": one.margins.update,
-        "reason": one.reason,
-        "guarantee": one.guarantee,
-        "rtt": one.rtt,
-        "min_rtt": one.min_rtt,
-        "rtt_limit": one.stable_up_to,
-        "path_limit": one.path_up_to,
-        "long_flows": one.long_flows.to_dict(),
-        "least": {**one.least._asdict(), "window": one.window, "flows": one.count},
-        "worst": _worst(worst, one.margins),
-        "ack_worst": None if acks is None else _worst(acks, one.ack_margins),
-        "margin_lost_db": one.margin_lost_db,
-        "rate_held": one.rate_held,
+        "verdict": verdict.verdict,
+        "model": verdict.margins.update,
+        "reason": verdict.reason,
+        "guarantee": verdict.guarantee,
+        "rtt": verdict.rtt,
+        "min_rtt": verdict.min_rtt,
+        "rtt_limit": verdict.stable_up_to,
+        "path_limit": verdict.path_up_to,
+        "long_flows": verdict.long_flows.to_dict(),
+        "least": {**verdict.least._asdict(), "window": verdict.window, "flows": verdict.count},
+        "worst": _worst(worst, verdict.margins),
+        "ack_worst": None if acks is None else _worst(acks, verdict.ack_margins),
+        "margin_lost_db": verdict.margin_lost_db,
+        "rate_held": verdict.rate_held,
         "hz": queue.hz,
         "kernel": str(queue.kernel),
-        "cases": [case._asdict() for case in one.cases],
-        "observed": list(one.observed),
+        "cases": [case._asdict() for case in verdict.cases],
+        "observed": list(verdict.observed),
         "remedy": {
             "text": remedy.text,
             "tc": remedy.tc,
@@ -237,7 +237,7 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
             "margins": None if remedy.margins is None else _margins(remedy.margins),
             "ack_margins": None if remedy.ack_margins is None else _margins(remedy.ack_margins),
         },
-        "note": one.note,
+        "note": verdict.note,
     }
 
 

@@ -29,25 +29,25 @@ def claims(
     from pi2_fluid.papers.claims import each_claim
 
     tell("computing the claims")
-    made, interrupted = [], False
+    computed, interrupted = [], False
     try:
         for claim in each_claim(paper):
-            made.append(claim)
+            computed.append(claim)
     except KeyboardInterrupt:
-        if not made:
+        if not computed:
             raise
         interrupted = True
     if as_json:
-        print_json({"claims": [asdict(claim) for claim in made], "interrupted": interrupted})
+        print_json({"claims": [asdict(claim) for claim in computed], "interrupted": interrupted})
     else:
-        _print_claims(made)
+        _print_claims(computed)
     if interrupted:
         if not as_json:
             typer.echo("interrupted: the other claims are not computed")
         raise typer.Exit(codes.INTERRUPTED)
 
 
-def _print_claims(made: Sequence[Claim]) -> None:
+def _print_claims(computed: Sequence[Claim]) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -58,7 +58,7 @@ def _print_claims(made: Sequence[Claim]) -> None:
     table = Table(box=box.SIMPLE_HEAD, show_lines=True, pad_edge=False)
     table.add_column("verdict", no_wrap=True)
     table.add_column("claim", ratio=1)
-    for claim in made:
+    for claim in computed:
         verdict = claim.verdict.replace("_", " ")
         left = Text.assemble((verdict, colors[claim.verdict]), "\n", claim.id, style="bold")
         right = Text.assemble(
@@ -70,7 +70,7 @@ def _print_claims(made: Sequence[Claim]) -> None:
         table.add_row(left, right)
     console = make_console()
     console.print(table)
-    console.print(f"{count_verdicts([one.verdict for one in made], 'claim')}.")
+    console.print(f"{count_verdicts([one.verdict for one in computed], 'claim')}.")
 
 
 COMMANDS: tuple[Command, ...] = (

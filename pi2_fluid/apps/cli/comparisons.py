@@ -125,12 +125,12 @@ def compare(
     described |= {"sender": sender, "duration": duration}
     files = scenarios or []
     if files and all(map(is_measurement, files)):
-        asked = compare_measurement(files, aqm or [], described, engine or [], shared, after)
+        comparison = compare_measurement(files, aqm or [], described, engine or [], shared, after)
     elif aqm or len(files) > 1:
         require_all_there(files)
-        asked = _queues(files, aqm or [], described, engine or [], shared, after)
+        comparison = _queues(files, aqm or [], described, engine or [], shared, after)
     elif files and not any(described.values()):
-        asked = _engines(files[0], make_engines(engine or _USUAL, shared), after)
+        comparison = _engines(files[0], make_engines(engine or _USUAL, shared), after)
     else:
         raise QuantityError(
             "there is nothing to compare: give a scenario, several of them, or --aqm"
@@ -139,19 +139,19 @@ def compare(
 
     def report(written: Sequence[Path]) -> None:
         if as_json:
-            print_json({**asked.as_json(), **file_names(output, plot, written)})
+            print_json({**comparison.as_json(), **file_names(output, plot, written)})
             return
-        asked.show()
+        comparison.show()
         if written:
             typer.echo()
         for file in written:
             typer.echo(f"written: {file}")
 
     def write(file: Path) -> None:
-        _WRITERS[file.suffix.lower()](asked.table, file)
+        _WRITERS[file.suffix.lower()](comparison.table, file)
 
-    write_and_report([(output, write), (plot, asked.draw)], report)
-    if asked.interrupted:
+    write_and_report([(output, write), (plot, comparison.draw)], report)
+    if comparison.interrupted:
         raise typer.Exit(codes.INTERRUPTED)
 
 

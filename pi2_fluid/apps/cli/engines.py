@@ -47,14 +47,14 @@ def make_engines(
     from pi2_fluid.engines.simulating import ENGINES
     from pi2_fluid.units import validate_choice
 
-    given = {name: value for name, value in shared.items() if value is not None}
+    settings = {name: value for name, value in shared.items() if value is not None}
     engines, used = [], set()
     for text in names:
         name, _, own = text.partition(":")
         validate_choice(name, tuple(ENGINES), option)
         kind = ENGINES[name]
         known = _options_of(kind)
-        options = {key: value for key, value in given.items() if key in known}
+        options = {key: value for key, value in settings.items() if key in known}
         used |= set(options)
         for part in filter(None, own.split(",")):
             key, _, value = part.partition("=")
@@ -65,7 +65,7 @@ def make_engines(
                 )
             options[key] = value or "true"
         engines.append(kind(**{key: _read(key, value) for key, value in options.items()}))
-    for key in given:
+    for key in settings:
         if key not in used:
             able = [name for name, kind in ENGINES.items() if key in _options_of(kind)]
             raise QuantityError(

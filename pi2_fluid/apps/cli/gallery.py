@@ -123,22 +123,22 @@ def _draw_all(
 ) -> None:
     from pi2_fluid.papers.figures import each_figure
 
-    made, interrupted = [], False
+    drawn, interrupted = [], False
     try:
         for one in each_figure(names, out, seeds=seeds, quick=quick, progress=tell):
-            made.append(one)
+            drawn.append(one)
             if not as_json:
                 for path in one.files:
                     typer.echo(path)
     except KeyboardInterrupt:
-        if not made:
+        if not drawn:
             raise
         interrupted = True
     if as_json:
-        records = [{"name": name, "files": [str(path) for path in files]} for name, files in made]
+        records = [{"name": name, "files": [str(path) for path in files]} for name, files in drawn]
         print_json({"figures": records, "interrupted": interrupted})
     if interrupted:
-        raise codes.BrokenOff(f"{len(made)} are done; the same command makes the others")
+        raise codes.BrokenOff(f"{len(drawn)} are done; the same command makes the others")
 
 
 def _draw_one(
@@ -153,21 +153,21 @@ def _draw_one(
 ) -> None:
     import pi2_fluid as pf
 
-    made = pf.figure(
+    drawn = pf.figure(
         name, seeds=seeds, quick=quick, settings=dict(map(_read_setting, settings or []))
     )
-    if check and made.settings:
+    if check and drawn.settings:
         raise QuantityError("--check asks about the paper's own figure: leave out --set.")
-    runs = "" if made.seeds == 1 else f" with {made.seeds} seeds"
-    tell(f"computing {made.name}{runs}")
+    runs = "" if drawn.seeds == 1 else f" with {drawn.seeds} seeds"
+    tell(f"computing {drawn.name}{runs}")
     begin = time.monotonic()
-    verdicts = made.verdicts
-    other = _other_verdicts(made) if check else []
-    files = [] if check else made.save(out)
+    verdicts = drawn.verdicts
+    other = _other_verdicts(drawn) if check else []
+    files = [] if check else drawn.save(out)
     if as_json:
-        print_json(_as_record(made, verdicts, files, other, time.monotonic() - begin))
+        print_json(_as_record(drawn, verdicts, files, other, time.monotonic() - begin))
     else:
-        _print_figure(made, verdicts)
+        _print_figure(drawn, verdicts)
         for line in [*map(str, files), *other]:
             typer.echo(line)
     if other:
@@ -183,7 +183,7 @@ def _list_figures(as_json: bool) -> None:
     for name in FIGURES:
         paper, _, number = name.partition(":")
         recipe, record, verdicts = recipe_of(name), recorded(name), recorded_verdicts(name)
-        found = [one.verdict for one in verdicts.values()]
+        kinds = [one.verdict for one in verdicts.values()]
         rows.append(
             {
                 "figure": name,
@@ -192,9 +192,9 @@ def _list_figures(as_json: bool) -> None:
                 "file": file_name(name),
                 "kind": recipe.kind,
                 "seconds": record.seconds if record else None,
-                "verdict": count_verdicts(found),
-                **{kind: found.count(kind) for kind in _COLORS},
-                "notes": found.count(None),
+                "verdict": count_verdicts(kinds),
+                **{kind: kinds.count(kind) for kind in _COLORS},
+                "notes": kinds.count(None),
                 "caption": recipe.caption,
             }
         )
@@ -248,7 +248,7 @@ def _other_verdicts(made: PaperFigure) -> list[str]:
 
 
 def _as_record(
-    made: PaperFigure,
+    drawn: PaperFigure,
     verdicts: Mapping[str, Judged],
     files: list[Path],
     other: list[str],
@@ -257,12 +257,12 @@ def _as_record(
     from pi2_fluid.papers.verdicts import tolerance_text
 
     return {
-        "figure": made.name,
-        "caption": made.caption,
-        "changed": made.changed,
-        "seeds": made.seeds,
-        "quick": made.quick,
-        "settings": {key: str(value) for key, value in made.settings.items()},
+        "figure": drawn.name,
+        "caption": drawn.caption,
+        "changed": drawn.changed,
+        "seeds": drawn.seeds,
+        "quick": drawn.quick,
+        "settings": {key: str(value) for key, value in drawn.settings.items()},
         "verdicts": [
             {
                 "key": key,
@@ -278,24 +278,24 @@ def _as_record(
             }
             for key, one in verdicts.items()
         ],
-        "causes": made.causes,
-        "decisions": list(made.decisions),
+        "causes": drawn.causes,
+        "decisions": list(drawn.decisions),
         "differ": other,
         "seconds": round(seconds, 2),
         "files": [str(path) for path in files],
     }
 
 
-def _print_figure(made: PaperFigure, verdicts: Mapping[str, Judged]) -> None:
+def _print_figure(drawn: PaperFigure, verdicts: Mapping[str, Judged]) -> None:
     from rich.text import Text
 
     from pi2_fluid.papers.verdicts import found_text, stated_text
 
     console = make_console()
-    console.print(Text(f"{made.name}: {made.caption}", style="bold"))
-    if made.changed:
+    console.print(Text(f"{drawn.name}: {drawn.caption}", style="bold"))
+    if drawn.changed:
         console.print(
-            Text(f"{made.changed}. Not judged: what the paper states is about its own set-up.")
+            Text(f"{drawn.changed}. Not judged: what the paper states is about its own set-up.")
         )
     grid = make_grid("left", "left", "left", "left")
     if verdicts:
@@ -306,7 +306,7 @@ def _print_figure(made: PaperFigure, verdicts: Mapping[str, Judged]) -> None:
             verdict.append(f" {one.condition}")
         grid.add_row(one.stated.quantity, stated_text(one.stated), found_text(one), verdict)
     console.print(grid)
-    for line in [*made.causes, *made.decisions]:
+    for line in [*drawn.causes, *drawn.decisions]:
         console.print(Text(line, style="dim"))
 
 

@@ -31,21 +31,21 @@ class _Shown:
         """Take the line away."""
         self.line.__exit__(None, None, None)
 
-    def __call__(self, part: str, done: float, total: float, unit: str) -> None:
+    def __call__(self, step: str, done: float, total: float, unit: str) -> None:
         now = time.monotonic()
-        if part != self.part:
+        if step != self.part:
             self.end()
-            self.line, self.part, self.begun = Line(), part, now
+            self.line, self.part, self.begun = Line(), step, now
         elif now - self.at < _EVERY:
             return
         self.at = now
         if total:
-            self.line.show(f"{part} {done:.0f} of {total:.0f} {unit}", f"{part} {total:.0f} {unit}")
+            self.line.show(f"{step} {done:.0f} of {total:.0f} {unit}", f"{step} {total:.0f} {unit}")
         elif done:
-            now_done = f"{part}, {done:.0f} {unit} in {now - self.begun:.0f} s"
-            self.line.show(now_done, f"{part}, seven minutes of one core or so", _STAYING)
+            now_done = f"{step}, {done:.0f} {unit} in {now - self.begun:.0f} s"
+            self.line.show(now_done, f"{step}, seven minutes of one core or so", _STAYING)
         else:
-            self.line.show(part, part)
+            self.line.show(step, step)
 
 
 def build(

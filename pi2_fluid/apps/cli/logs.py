@@ -190,7 +190,7 @@ def read_rows(file: Iterable[str] | io.TextIOBase, name: str) -> dict[str, Any]:
     for column in wanted:
         if header.count(column) > 1:
             raise QuantityError(f"{name} has the column {column} twice: give it once.")
-    found: dict[str, list[float]] = {column: [] for column in wanted}
+    columns: dict[str, list[float]] = {column: [] for column in wanted}
     for row in reader:
         if any(row.get(None) or ()):  # such as of decimal commas, which would be read as columns
             raise QuantityError(
@@ -200,10 +200,10 @@ def read_rows(file: Iterable[str] | io.TextIOBase, name: str) -> dict[str, Any]:
             )
         for column in wanted:
             place = f"{name} line {reader.line_num} {column}"
-            found[column].append(_number(row[column], _DIMENSIONS[column], place))
-    if not found["queue_delay"]:
+            columns[column].append(_number(row[column], _DIMENSIONS[column], place))
+    if not columns["queue_delay"]:
         raise QuantityError(f"{name} has no rows: give one for each update.")
-    return {column: np.array(values) for column, values in found.items()}
+    return {column: np.array(values) for column, values in columns.items()}
 
 
 def _number(text: str | None, dimension: str, place: str) -> float:

@@ -215,7 +215,7 @@ def margins(
     as_json: JsonFlag = False,
 ) -> None:
     """Say how far a queue is from oscillating: gain and phase margin."""
-    given = {
+    options = {
         "alpha": alpha,
         "beta": beta,
         "update_interval": update_interval,
@@ -233,28 +233,28 @@ def margins(
             told = {"flows": flows, "path": path, "rate": rate, "rtt": rtt, "p": p}
             told |= {"p_prime": p_prime, "scenario": scenario, "bunch": bunch if bunched else None}
             told["rtt_terms"] = None if rtt_terms == "frozen" else rtt_terms
-            who, queue = _read_sender(sender), _build_queue(aqm, given)
+            who, queue = _read_sender(sender), _build_queue(aqm, options)
             worst = margins_along_trace(along, who, queue, told, model, required, as_json=as_json)
             raise typer.Exit(code_of(worst.verdict, worst.gain_margin_db, required))
         if scenario is not None:
-            _require_none(context, scenario, (*LINK, *LOAD, "sender", "aqm", *given))
-            found = margins_of_network(scenario, model, rtt_terms, required, as_json=as_json)
+            _require_none(context, scenario, (*LINK, *LOAD, "sender", "aqm", *options))
+            clocks = margins_of_network(scenario, model, rtt_terms, required, as_json=as_json)
         else:
-            who, queue = _read_sender(sender), _build_queue(aqm, given)
+            who, queue = _read_sender(sender), _build_queue(aqm, options)
             places = {"flows": flows, "rate": rate, "path": path, "rtt": rtt, "p": p}
             place = read_place(places | {"p_prime": p_prime})
             make = partial(loop_at, who, queue, place, rtt_terms=rtt_terms)
-            found = find_margins(make, **model)
+            clocks = find_margins(make, **model)
             names = {"sender": sender, "aqm": aqm}
-            own = {name: getattr(queue, name, None) for name in given}
+            numbers = {name: getattr(queue, name, None) for name in options}
             if as_json:
-                inputs = names | own | _inputs(found, place, rtt_terms, bunched)
-                asked = {"required": to_dict(found.least.gain_margin_db, required)}
-                print_json({"inputs": inputs, **found.to_dict(), **asked})
+                inputs = names | numbers | _inputs(clocks, place, rtt_terms, bunched)
+                asked = {"required": to_dict(clocks.least.gain_margin_db, required)}
+                print_json({"inputs": inputs, **clocks.to_dict(), **asked})
             else:
-                of = _describe(found, names, own, place)
-                print_margins(make_console(), found, of, required)
-    raise typer.Exit(code_of(found.verdict, found.least.gain_margin_db, required))
+                of = _describe(clocks, names, numbers, place)
+                print_margins(make_console(), clocks, of, required)
+    raise typer.Exit(code_of(clocks.verdict, clocks.least.gain_margin_db, required))
 
 
 def _point(found: BothClocks) -> dict[str, float]:
@@ -268,7 +268,7 @@ def _point(found: BothClocks) -> dict[str, float]:
 
 
 def _inputs(
-    found: BothClocks, place: Mapping[str, str], rtt_terms: str, bunch: float
+    clocks: BothClocks, place: Mapping[str, str], rtt_terms: str, bunch: float
 ) -> dict[str, Any]:
     """Return what JSON says of the load and of the model (SI)."""
     from pi2_fluid.units import validate_number
@@ -277,8 +277,8 @@ def _inputs(
     for name, dimension in DIMENSIONS.items():
         if name in place:
             link[name] = validate_number(place[name], dimension, name, closed=True)
-    model = {"update": found.first.update, "rtt_terms": rtt_terms, "clocks": list(found.loops)}
-    return link | _point(found) | model | {"bunch": bunch}
+    model = {"update": clocks.first.update, "rtt_terms": rtt_terms, "clocks": list(clocks.loops)}
+    return link | _point(clocks) | model | {"bunch": bunch}
 
 
 def _require_none(context: typer.Context, scenario: str, names: Iterable[str]) -> None:
@@ -307,10 +307,10 @@ def _build_queue(name: str, given: Mapping[str, str | None]) -> Aqm:
 
 
 def _describe(
-    found: BothClocks, names: Mapping[str, str], own: Mapping[str, Any], place: Mapping[str, str]
+    clocks: BothClocks, names: Mapping[str, str], own: Mapping[str, Any], place: Mapping[str, str]
 ) -> dict[str, str]:
     """Return rows that say who sends, through which queue, and at which load."""
-    at, who = _point(found), names["sender"]
+    at, who = _point(clocks), names["sender"]
     has = [name for name in own if own[name] is not None]  # other queues have no alpha
     queue = [f"{name} {own[name]:g} Hz" for name in ("alpha", "beta") if name in has]
     times = {"update_interval": "T", "target": "target"}

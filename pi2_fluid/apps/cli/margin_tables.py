@@ -193,7 +193,7 @@ def first_line(found: BothClocks) -> str:
 
 def print_margins(
     console: Console,
-    found: BothClocks,
+    clocks: BothClocks,
     of: Mapping[str, str],
     required: float | None,
     smallest: str = "|1 + L|",
@@ -203,7 +203,7 @@ def print_margins(
     Parameters
     ----------
     console : Console
-    found : BothClocks
+    clocks : BothClocks
     of : mapping
         Rows that say what is judged.
     required : float or None
@@ -211,31 +211,31 @@ def print_margins(
     smallest : str
         What the modulus margin is the smallest of.
     """
-    console.print(first_line(found), style="bold")
+    console.print(first_line(clocks), style="bold")
     if required is not None:
-        console.print(said_of_required(found.least.gain_margin_db, required), style="bold")
+        console.print(said_of_required(clocks.least.gain_margin_db, required), style="bold")
     what = make_grid("left", "left")
     for name, text in of.items():
         what.add_row(name, text)
     console.print(what)
     console.print()
-    each = found.margins
-    table = make_grid("left", *["right"] * len(each), "left")
-    table.add_row("", *(BY_CLOCK[clock] for clock in each), "")
+    by_clock = clocks.margins
+    table = make_grid("left", *["right"] * len(by_clock), "left")
+    table.add_row("", *(BY_CLOCK[clock] for clock in by_clock), "")
     for name, key, factor, unit, text in _ROWS:
-        values = [factor * float(getattr(one, key)) for one in each.values()]
+        values = [factor * float(getattr(one, key)) for one in by_clock.values()]
         cells = ["unknown" if math.isnan(v) else f"{v:.4g} {unit}".rstrip() for v in values]
         table.add_row(name, *cells, text.format(smallest))
-    table.add_row("verdict", *(str(one.verdict) for one in each.values()), "")
+    table.add_row("verdict", *(str(one.verdict) for one in by_clock.values()), "")
     console.print(table)
     console.print()
-    for clock, one in each.items():
+    for clock, one in by_clock.items():
         if one.remark:
             console.print(f"{BY_CLOCK[clock]}: {one.remark}.")
         if one.caution:
             console.print(f"caution: {one.caution}")
-    loop = found.first
+    loop = clocks.first
     console.print(f"Model: {_MODELS[loop.update]}; {_RTT_TERMS[loop.rtt_terms]}.")
-    console.print(clocks_text(each))
-    if found.why_no_acks:
-        console.print(f"Not judged by acknowledgements: {found.why_no_acks}")
+    console.print(clocks_text(by_clock))
+    if clocks.why_no_acks:
+        console.print(f"Not judged by acknowledgements: {clocks.why_no_acks}")

@@ -38,7 +38,7 @@ def margins_along_trace(
     file: str,
     who: Sender,
     queue: Aqm,
-    given: Mapping[str, str | None],
+    options: Mapping[str, str | None],
     model: Mapping[str, Any],
     required: float | None,
     *,
@@ -52,7 +52,7 @@ def margins_along_trace(
         A CSV file with times and rates, or a trace of mahimahi.
     who, queue
         Sender and queue.
-    given : mapping
+    options : mapping
         ``flows`` and ``path``; anything else that is not None is refused.
     model : mapping
         ``update`` and ``clock``, as of the command.
@@ -68,23 +68,23 @@ def margins_along_trace(
     """
     from pi2_fluid.loop.along import margins_along
 
-    scenario = _scenario(file, who, queue, given)
-    found: dict[str, xarray.Dataset] = {}
+    scenario = _scenario(file, who, queue, options)
+    datasets: dict[str, xarray.Dataset] = {}
     why = ""
     clock = model["clock"]
     update = model["update"] or ("sampled" if hasattr(queue, "update_interval") else "continuous")
     for name in _CLOCKS if clock is None else (clock,):
         try:
             with warnings.catch_warnings():
-                if found:  # what is assumed is said once
+                if datasets:  # what is assumed is said once
                     warnings.simplefilter("ignore", AssumptionWarning)
-                found[name] = margins_along(scenario, update=update, clock=name)
+                datasets[name] = margins_along(scenario, update=update, clock=name)
         except (DomainError, SolverError, UnsupportedError) as error:
-            if not found:
+            if not datasets:
                 raise
             why = str(error)
-    said = {name: _summary(each) for name, each in found.items()}
-    smallest = [one["min_gain_margin_db"] for one in said.values()]
+    summaries = {name: _summary(each) for name, each in datasets.items()}
+    smallest = [one["min_gain_margin_db"] for one in summaries.values()]
     least = min((gain for gain in smallest if gain is not None), default=float("inf"))
     verdict = "undecided"
     if least < float("inf"):
@@ -97,22 +97,22 @@ def margins_along_trace(
                     "duration": float(scenario.duration),
                     "flows": float(scenario.flows[0].count),
                     "path": float(scenario.flows[0].base_rtt or 0.0),
-                    "update": next(iter(found.values())).attrs["update"],
+                    "update": next(iter(datasets.values())).attrs["update"],
                 },
                 "verdict": verdict,
-                "along": said,
+                "along": summaries,
                 "why_no_acks": why or None,
                 "required": to_dict(least, required),
             }
         )
     else:
-        _print(said, scenario, file, why)
+        _print(summaries, scenario, file, why)
         if required is not None and verdict != "undecided":
             make_console().print(f"\n{said_of_required(least, required)}")
     return Along(verdict, least)
 
 
-def _scenario(file: str, who: Sender, queue: Aqm, given: Mapping[str, str | None]) -> Scenario:
+def _scenario(file: str, who: Sender, queue: Aqm, options: Mapping[str, str | None]) -> Scenario:
     """Return flows and a queue on a link whose capacity is that of the file, from end to end.
 
     The last rate of a CSV file lasts as long as the others do on average.
@@ -124,7 +124,7 @@ def _scenario(file: str, who: Sender, queue: Aqm, given: Mapping[str, str | None
     from pi2_fluid.network.link import Link
     from pi2_fluid.network.scenario import Scenario
 
-    for name, value in given.items():
+    for name, value in options.items():
         option = "a scenario" if name == "scenario" else f"--{name.replace('_', '-')}"
         if name in {"flows", "path"} and value is None:
             raise QuantityError(
@@ -141,16 +141,16 @@ def _scenario(file: str, who: Sender, queue: Aqm, given: Mapping[str, str | None
     last = float(np.diff(times).mean()) if len(times) > 1 else 1.0
     end = float(times[-1]) + last if trace.period is None else float(trace.period)
     first = float(rates[rates > 0.0][0])
-    flows: Any = given["flows"]
-    path: Any = given["path"]
+    flows: Any = options["flows"]
+    path: Any = options["path"]
     return Scenario(end, Link(first), queue, Flows(who, flows, path), trace.changes(end))
 
 
-def _summary(found: xarray.Dataset) -> dict[str, Any]:
+def _summary(dataset: xarray.Dataset) -> dict[str, Any]:
     """Return the smallest, the median over time, and the part of the time below 3 dB."""
     import numpy as np
 
-    gain, lasts = found["gain_margin_db"].to_numpy(), found["duration"].to_numpy()
+    gain, lasts = dataset["gain_margin_db"].to_numpy(), dataset["duration"].to_numpy()
     rests = ~np.isnan(gain)
     out: dict[str, Any] = dict.fromkeys(
         ("min_gain_margin_db", "median_gain_margin_db", "at", "capacity", "min_phase_margin_deg")
@@ -163,18 +163,20 @@ def _summary(found: xarray.Dataset) -> dict[str, Any]:
         out |= {
             "min_gain_margin_db": float(gain[worst]),
             "median_gain_margin_db": float(gain[rests][middle]),
-            "min_phase_margin_deg": float(np.nanmin(found["phase_margin_deg"].to_numpy())),
-            "at": float(found["time"].to_numpy()[worst]),
-            "capacity": float(found["capacity"].to_numpy()[worst]),
+            "min_phase_margin_deg": float(np.nanmin(dataset["phase_margin_deg"].to_numpy())),
+            "at": float(dataset["time"].to_numpy()[worst]),
+            "capacity": float(dataset["capacity"].to_numpy()[worst]),
         }
     return out | {
-        "part_below": float(found["part_below"]),
-        "least_db": float(found.attrs["least_db"]),
-        "part_at_rest": float(found["part_at_rest"]),
+        "part_below": float(dataset["part_below"]),
+        "least_db": float(dataset.attrs["least_db"]),
+        "part_at_rest": float(dataset["part_at_rest"]),
     }
 
 
-def _print(said: Mapping[str, dict[str, Any]], scenario: Scenario, file: str, why: str) -> None:
+def _print(
+    summaries: Mapping[str, dict[str, Any]], scenario: Scenario, file: str, why: str
+) -> None:
     from pi2_fluid.units import rate_in_words
 
     console = make_console()
@@ -185,10 +187,10 @@ def _print(said: Mapping[str, dict[str, Any]], scenario: Scenario, file: str, wh
         f"{float(flow.count):g} {type(flow.sender).__name__} through"
         f" {type(scenario.aqm).__name__} along {file}, {duration:.6g} s, path {path}\n"
     )
-    least = next(iter(said.values()))["least_db"]
+    least = next(iter(summaries.values()))["least_db"]
     grid = make_grid("left", "right", "right", "right", "left")
     grid.add_row("gain margin", "smallest", "median", f"below {least:g} dB", "smallest at")
-    for name, one in said.items():
+    for name, one in summaries.items():
         if one["min_gain_margin_db"] is None:
             grid.add_row(_CLOCKS[name], "-", "-", "-", "no operating point at any time")
             continue
@@ -200,7 +202,7 @@ def _print(said: Mapping[str, dict[str, Any]], scenario: Scenario, file: str, wh
             f"{one['at']:.6g} s, {rate_in_words(one['capacity'], 3)}",
         )
     console.print(grid)
-    part = next(iter(said.values()))["part_at_rest"]
+    part = next(iter(summaries.values()))["part_at_rest"]
     console.print(
         f"\nThere is an operating point {100.0 * part:.3g} % of the time. Each margin is as if its"
         " rate stayed: a loop that is slow beside the changes does not settle in between."

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def margins_of_network(
-    given: str, model: dict[str, Any], rtt_terms: str, required: float | None, *, as_json: bool
+    source: str, model: dict[str, Any], rtt_terms: str, required: float | None, *, as_json: bool
 ) -> BothClocks:
     """Print the margins of the scenario or network in a file, or of that name, and return them.
 
     Parameters
     ----------
-    given : str
+    source : str
         A file, "-" for standard input, or the name of a scenario.
     model : dict
         The arguments of `find_margins` that say how it is seen.
@@ -44,15 +44,15 @@ def margins_of_network(
     from pi2_fluid.loop.transfer import Loop
     from pi2_fluid.network.catalogue import find_network
 
-    network = find_network(given)
+    network = find_network(source)
     # A NetworkLoop of several bottlenecks.
-    found = find_margins(partial(Loop, network, rtt_terms=rtt_terms), **model)
-    loop = found.first
-    each: dict[str, Margins] = {}
+    clocks = find_margins(partial(Loop, network, rtt_terms=rtt_terms), **model)
+    loop = clocks.first
+    by_bottleneck: dict[str, Margins] = {}
     if isinstance(loop, NetworkLoop):
         links, names = loop.links, network.class_names
         if len(links) > 1:
-            each = _each(loop)
+            by_bottleneck = _each(loop)
     else:
         links, names = _only(network)
     point = loop.operating_point
@@ -62,25 +62,25 @@ def margins_of_network(
             names, *map(_numbers, (point.rtt, point.p, point.window, point.rate)), strict=True
         )
     ]
-    first = next(iter(found.margins.values()))
+    first = next(iter(clocks.margins.values()))
     if as_json:
-        inputs = {"update": loop.update, "rtt_terms": rtt_terms, "clocks": list(found.loops)}
+        inputs = {"update": loop.update, "rtt_terms": rtt_terms, "clocks": list(clocks.loops)}
         print_json(
             {
                 "inputs": {"nodes": list(network.node_names), **inputs, "bunch": model["bunch"]},
                 "bottlenecks": list(links),
                 "uniform": first.uniform,
-                **found.to_dict(),
-                "required": to_dict(found.least.gain_margin_db, required),
+                **clocks.to_dict(),
+                "required": to_dict(clocks.least.gain_margin_db, required),
                 "caution": first.caution,
-                "each": {name: said_of(margins) for name, margins in each.items()},
+                "each": {name: said_of(margins) for name, margins in by_bottleneck.items()},
                 "classes": classes,
             }
         )
     else:
-        _print(network, links, classes, found, required)
-        _print_each(each)
-    return found
+        _print(network, links, classes, clocks, required)
+        _print_each(by_bottleneck)
+    return clocks
 
 
 def _only(network: Network) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -111,7 +111,7 @@ def _print(
     network: Network,
     links: tuple[str, ...],
     classes: list[dict[str, Any]],
-    found: BothClocks,
+    clocks: BothClocks,
     required: float | None,
 ) -> None:
     laws = {node.name: type(node.aqm).__name__ for node in network.nodes}
@@ -130,7 +130,7 @@ def _print(
             f" {one['window']:.4g} segments"
         )
     smallest = "singular value of I + L" if len(links) > 1 else "|1 + L|"
-    print_margins(make_console(), found, of, required, smallest)
+    print_margins(make_console(), clocks, of, required, smallest)
 
 
 def _print_each(each: dict[str, Margins]) -> None:

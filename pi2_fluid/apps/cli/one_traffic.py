@@ -44,7 +44,7 @@ class OneTraffic(NamedTuple):
 
 
 def read_traffic(
-    files: Sequence[str], aqm: Sequence[str], given: Mapping[str, str | None], *, kernel: bool
+    files: Sequence[str], aqm: Sequence[str], options: Mapping[str, str | None], *, kernel: bool
 ) -> OneTraffic:
     """Return what files and options mean: several files, or one traffic under each of some queues.
 
@@ -54,7 +54,7 @@ def read_traffic(
         Scenarios as the shell names them.
     aqm : sequence of str
         Lists of queues, with commas between.
-    given : mapping
+    options : mapping
         Options that describe a traffic without a file, by the names of `_OPTIONS`; None: not given.
     kernel : bool
         Whether only a kernel runs it.
@@ -64,7 +64,7 @@ def read_traffic(
     QuantityError, DomainError, ScenarioError, UnsupportedError, OSError
         If they are not as they should be, or contradict each other.
     """
-    described = {key: value for key, value in given.items() if value is not None}
+    described = {key: value for key, value in options.items() if value is not None}
     if files and described:
         option = _OPTIONS[next(iter(described))]
         raise QuantityError(f"{option} has no meaning beside a scenario: leave out one of both.")

@@ -29,14 +29,14 @@ _STYLES: Final = {True: "green", False: "bold red", None: "yellow"}
 _VERDICTS: Final = {"stable": "green", "unstable": "bold red", "undecided": "yellow"}
 
 
-def print_others(console: Console, found: Checked, traffic: Mapping[str, str | None]) -> None:
+def print_others(console: Console, checked: Checked, traffic: Mapping[str, str | None]) -> None:
     """Print the queues that are not of the PI family, where packets wait, and what to run.
 
     `traffic` is as in `print_checked`.
     """
     silent: list[str] = []
     alike: dict[Any, list[Stranger]] = {}
-    for other in found.others:
+    for other in checked.others:
         if not (other.text or other.observed or any(rule.kept is not True for rule in other.rules)):
             silent.append(other.name)
             continue
@@ -44,16 +44,16 @@ def print_others(console: Console, found: Checked, traffic: Mapping[str, str | N
         alike.setdefault(key, []).append(other)
     for group in alike.values():
         _print_group(console, group)
-    if len(found.tree) > 1:
+    if len(checked.tree) > 1:
         console.print("tree:")
-        for line in found.tree[:_MOST_LINES]:
+        for line in checked.tree[:_MOST_LINES]:
             console.print(f"  {printable(line)}", soft_wrap=True)
-        if len(found.tree) > _MOST_LINES:
-            console.print(f"  and {len(found.tree) - _MOST_LINES} more")
+        if len(checked.tree) > _MOST_LINES:
+            console.print(f"  and {len(checked.tree) - _MOST_LINES} more")
         console.print()
-    if found.waiting:
-        console.print(f"waiting: {printable(found.waiting)}")
-    _print_command(console, found.others, traffic)
+    if checked.waiting:
+        console.print(f"waiting: {printable(checked.waiting)}")
+    _print_command(console, checked.others, traffic)
     if silent:
         console.print(f"Not judged: {printable(', '.join(dict.fromkeys(silent)))}.")
 

@@ -117,18 +117,20 @@ def _completion_table(summary: xarray.Dataset) -> Table:
     table = make_grid("left", "left", *["right"] * 5)
     table.add_row("transfers", "segments", "finished", "mean [s]", "P50", "P95", "P99")
     for name in summary.flows.to_numpy():
-        mine = summary.sel(flows=name)
-        if not int(mine.finished.sum()) and not int(mine.unfinished.sum()):
+        of_class = summary.sel(flows=name)
+        if not int(of_class.finished.sum()) and not int(of_class.unfinished.sum()):
             continue
-        _add_completions(table, str(name), "all", mine.finished, mine.completion_mean,
-                         mine.completion_quantile)  # fmt: skip
-        for size, end in zip(mine["size"].to_numpy(), mine.size_end.to_numpy(), strict=True):
-            these = mine.sel(size=size)
+        _add_completions(table, str(name), "all", of_class.finished, of_class.completion_mean,
+                         of_class.completion_quantile)  # fmt: skip
+        for size, end in zip(
+            of_class["size"].to_numpy(), of_class.size_end.to_numpy(), strict=True
+        ):
+            these = of_class.sel(size=size)
             if int(these.finished_of.sum()):
                 told = f"{size:g} to {end - 1:g}" if end < math.inf else f"from {size:g}"
                 _add_completions(table, "", told, these.finished_of, these.completion_mean_of,
                                  these.completion_quantile_of)  # fmt: skip
-        table.add_row("", "under way", _mean(mine.unfinished), "", "", "", "")
+        table.add_row("", "under way", _mean(of_class.unfinished), "", "", "", "")
     return table
 
 

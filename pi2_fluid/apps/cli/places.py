@@ -18,7 +18,7 @@ LOAD: Final = ("rtt", "p", "p_prime")
 DIMENSIONS: Final = {"flows": "number", "rate": "rate", "path": "time"}
 
 
-def read_place(given: Mapping[str, str | None]) -> dict[str, str]:
+def read_place(options: Mapping[str, str | None]) -> dict[str, str]:
     """Return which flows share which link, or at which load they are.
 
     Raises
@@ -28,7 +28,7 @@ def read_place(given: Mapping[str, str | None]) -> dict[str, str]:
     """
     from pi2_fluid.units import validate_number
 
-    place = {name: value for name, value in given.items() if value is not None}
+    place = {name: value for name, value in options.items() if value is not None}
     link, load = ([name for name in names if name in place] for names in (LINK, LOAD))
     if link and load:
         raise QuantityError(

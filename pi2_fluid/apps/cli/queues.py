@@ -55,14 +55,14 @@ def split_name(text: str) -> tuple[str, dict[str, str]]:
     return name, numbers
 
 
-def read_aqm(text: str, given: Mapping[str, str]) -> Aqm:
+def read_aqm(text: str, options: Mapping[str, str]) -> Aqm:
     """Return a queue with a loop, with the numbers of options in the place of its own.
 
     Parameters
     ----------
     text : str
         Its name, behind a colon numbers of its own.
-    given : mapping
+    options : mapping
         What options say, by the names of fields.
 
     Raises
@@ -84,7 +84,7 @@ def read_aqm(text: str, given: Mapping[str, str]) -> Aqm:
         close = suggest(name, _WITH_LOOP, most=len(_WITH_LOOP)).replace("'", "")
         raise QuantityError(f"--aqm {name!r} is unknown: give {close}.")
     has = {field.name for field in fields(aqm_class(name))}
-    for key in given:
+    for key in options:
         if key not in has:
             owner = owners(key, _WITH_LOOP)[0]
             raise QuantityError(
@@ -96,4 +96,4 @@ def read_aqm(text: str, given: Mapping[str, str]) -> Aqm:
             raise QuantityError(
                 f"--aqm {show_value(text)} has no number {key}: give {suggest(key, own or has)}."
             )
-    return make_aqm(name, numbers | dict(given))
+    return make_aqm(name, numbers | dict(options))

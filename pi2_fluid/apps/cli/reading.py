@@ -16,7 +16,7 @@ _GIVE: Final = "give the output of `tc qdisc show`"
 _SCENARIO: Final = re.compile(r"^\s*\[\[?(aqm|flows|link|nodes?|network)\b", re.MULTILINE)
 
 
-def read_shown(given: str) -> str:
+def read_shown(argument: str) -> str:
     """Return the text that an argument stands for: itself, a file's, or that of standard input.
 
     Raises
@@ -26,16 +26,21 @@ def read_shown(given: str) -> str:
     FileNotFoundError, IsADirectoryError
         If it looks like the name of a file, and there is none.
     """
-    if given == "-":
+    if argument == "-":
         return _as_shown(sys.stdin.read, "standard input")
-    if not given.strip() or len(given) > _LONGEST_NAME or "\n" in given or not _is_text(given):
-        return _as_shown(lambda: given, "the argument")
-    path = Path(given)
-    if not path.exists() and given in scenario_names():
-        raise _scenario_error(given)
-    if path.exists() or not _looks_shown(given):
-        return _as_shown(lambda: path.read_text(encoding="utf-8"), given)
-    return _as_shown(lambda: given, "the argument")
+    if (
+        not argument.strip()
+        or len(argument) > _LONGEST_NAME
+        or "\n" in argument
+        or not _is_text(argument)
+    ):
+        return _as_shown(lambda: argument, "the argument")
+    path = Path(argument)
+    if not path.exists() and argument in scenario_names():
+        raise _scenario_error(argument)
+    if path.exists() or not _looks_shown(argument):
+        return _as_shown(lambda: path.read_text(encoding="utf-8"), argument)
+    return _as_shown(lambda: argument, "the argument")
 
 
 def _looks_shown(text: str) -> bool:

@@ -131,27 +131,27 @@ def _why_no_line(best: Recommendation) -> str:
     return ""
 
 
-def _print_confirmed(found: xarray.Dataset) -> None:
+def _print_confirmed(runs: xarray.Dataset) -> None:
     """Print by cell what the engine says beside what packets say."""
     from pi2_fluid.design.outcomes.wording import change_in_words
 
     console = make_console()
-    console.print(f"\n{found.attrs['candidate']} against what runs now, in {found.attrs['engine']}"
+    console.print(f"\n{runs.attrs['candidate']} against what runs now, in {runs.attrs['engine']}"
                   " and (in packets):")  # fmt: skip
     grid = make_grid("left", *["right"] * len(_CONFIRMED))
     grid.add_row("", "p99, %", "p99 after, %", "rate, points")
-    for cell in found["cell"].to_numpy():
+    for cell in runs["cell"].to_numpy():
         row = [str(cell)]
         for name in _CONFIRMED:
-            at = found.sel(cell=cell, measure=name)
+            at = runs.sel(cell=cell, measure=name)
             own = [float(at[end]) for end in ("change", "low", "high")]
             packets = change_in_words(name, [float(at["packets"])] * 3).partition(" ")[0]
             said = f"{change_in_words(name, own)} ({packets})"
             row.append("-" if said == "- (-)" else said)  # nothing of that kind happens there
         grid.add_row(*row)
     console.print(grid)
-    apart = f"They differ by {float(found.attrs['rms_z']):.2f} standard errors (root mean square)."
-    left_out = found.attrs["left_out"]
+    apart = f"They differ by {float(runs.attrs['rms_z']):.2f} standard errors (root mean square)."
+    left_out = runs.attrs["left_out"]
     console.print(f"{apart} Left out: {left_out}." if left_out else apart)
 
 

@@ -76,7 +76,7 @@ def replay(
         _replay_one(one, variant, output, as_json=as_json)
 
 
-def _replay_one(one: Log, variant: str | None, output: Path | None, *, as_json: bool) -> None:
+def _replay_one(log: Log, variant: str | None, output: Path | None, *, as_json: bool) -> None:
     """Replay one queue, and print or write what comes.
 
     Raises
@@ -84,7 +84,7 @@ def _replay_one(one: Log, variant: str | None, output: Path | None, *, as_json: 
     QuantityError
         If nothing says whose rule it is.
     """
-    columns, rule = one.columns, variant or one.law
+    columns, rule = log.columns, variant or log.law
     if rule is None:
         raise QuantityError(
             "--variant is missing, and a CSV file does not say whose update rule it is: give one,"
@@ -95,10 +95,10 @@ def _replay_one(one: Log, variant: str | None, output: Path | None, *, as_json: 
 
     started = (
         {}
-        if one.start == (0.0, 0.0)
+        if log.start == (0.0, 0.0)
         else {
-            "controller_before": one.start[0],
-            "delay_before": one.start[1],
+            "controller_before": log.start[0],
+            "delay_before": log.start[1],
         }
     )
     dataset = replay_updates(
@@ -110,10 +110,10 @@ def _replay_one(one: Log, variant: str | None, output: Path | None, *, as_json: 
     if output is not None:
         WRITERS[output.suffix.lower()](_with_log(dataset, columns), output)
     if as_json:
-        _print_json(variant, one, dataset, output)
+        _print_json(variant, log, dataset, output)
     else:
         _print_steps(columns, dataset)
-        for note in one.notes:
+        for note in log.notes:
             typer.echo(note)
         if output is not None:
             typer.echo(f"\nwritten: {output}")

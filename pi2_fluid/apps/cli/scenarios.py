@@ -57,7 +57,7 @@ def schema() -> None:
     typer.echo(schema_text(), nl=False)
 
 
-def load_scenario(given: str) -> tuple[Scenario, str]:
+def load_scenario(source: str) -> tuple[Scenario, str]:
     """Return the scenario in a file, on standard input ("-") or of that name; and what it is.
 
     Raises
@@ -67,10 +67,10 @@ def load_scenario(given: str) -> tuple[Scenario, str]:
     """
     from pi2_fluid.network.catalogue import describe_scenario, find_scenario, scenario_names
 
-    scenario = find_scenario(given)
-    if given in scenario_names() and not Path(given).exists():
-        return scenario, describe_scenario(given)
-    return scenario, scenario.name or ("standard input" if given == "-" else given)
+    scenario = find_scenario(source)
+    if source in scenario_names() and not Path(source).exists():
+        return scenario, describe_scenario(source)
+    return scenario, scenario.name or ("standard input" if source == "-" else source)
 
 
 COMMANDS: tuple[Command, ...] = (

@@ -34,19 +34,19 @@ class Metrics:
         If there can be no such file.
     """
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, target: str) -> None:
         self._instants: dict[str, Instant] = {}
         self._text = _NOTHING
         self._file: Path | None = None
         self._server: ThreadingHTTPServer | None = None
-        if place.isascii() and place.isdecimal():
-            self._serve(int(place))
-        elif place.endswith(".prom"):
-            self._file = Path(place)
+        if target.isascii() and target.isdecimal():
+            self._serve(int(target))
+        elif target.endswith(".prom"):
+            self._file = Path(target)
             require_writable(self._file)
         else:
             raise QuantityError(
-                f"--metrics {show_value(place)} is neither a port nor a file: give a port from 0"
+                f"--metrics {show_value(target)} is neither a port nor a file: give a port from 0"
                 f" to {_LARGEST}, as 9900, or a file whose name ends with .prom."
             )
 

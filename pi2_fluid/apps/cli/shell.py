@@ -131,8 +131,8 @@ def run(arguments: Sequence[str]) -> int:
 def _report(error: Exception, arguments: Sequence[str]) -> int:
     # The shell library's own complaints; where their classes live depends on its version.
     if hasattr(error, "format_message"):
-        if said := spaced(arguments):
-            return _fail(said, codes.BAD_INPUT)
+        if message := spaced(arguments):
+            return _fail(message, codes.BAD_INPUT)
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "pi2-fluid"
         option = getattr(error, "option_name", None)
@@ -141,8 +141,8 @@ def _report(error: Exception, arguments: Sequence[str]) -> int:
                 f"{option} is now called {_RENAMED[option]}: see {command} -h.", codes.BAD_INPUT
             )
         instead = f"{_INSTEAD[option]}; " if option in _INSTEAD else ""
-        said = error.format_message().rstrip(".")
-        return _fail(f"{said}: {instead}see {command} -h.", codes.BAD_INPUT)
+        message = error.format_message().rstrip(".")
+        return _fail(f"{message}: {instead}see {command} -h.", codes.BAD_INPUT)
     if isinstance(error, ImportError) and not (error.name or "pi2_fluid").startswith("pi2_fluid"):
         return _fail(what_to_install(str(error.name)), codes.FAILED)
     if os.environ.get("PI2_FLUID_DEBUG") == "1":

@@ -36,25 +36,25 @@ def read_specification(file: Path) -> dict[str, Any]:
     QuantityError, DomainError, ScenarioError, UnsupportedError
         Naming the file and the key.
     """
-    given = _tables(file)
-    over = {_names(name): values for name, values in _flat(given.get("over", {}))}
-    (base,) = (name for name in _BASES if name in given)
+    tables = _tables(file)
+    over = {_names(name): values for name, values in _flat(tables.get("over", {}))}
+    (base,) = (name for name in _BASES if name in tables)
     if base == "tune":
-        return {"base": _request(given["tune"], file), "over": over}
+        return {"base": _request(tables["tune"], file), "over": over}
     if base == "loop":
-        return {"base": _loop(given["loop"], file), "over": over}
+        return {"base": _loop(tables["loop"], file), "over": over}
     from pi2_fluid.network.catalogue import find_network, find_scenario
 
     if base == "network":
-        return {"base": find_network(_beside(given["network"], file)), "over": over}
+        return {"base": find_network(_beside(tables["network"], file)), "over": over}
     from pi2_fluid.results.summary import summarize
 
-    options = given.get("summarize", {})
+    options = tables.get("summarize", {})
     _check_keys(options, ("after", "until"), f"{file} [summarize]")
     return {
-        "base": find_scenario(_beside(given["scenario"], file)),
+        "base": find_scenario(_beside(tables["scenario"], file)),
         "over": over,
-        "engine": _engine(given.get("engine", {}), file),
+        "engine": _engine(tables.get("engine", {}), file),
         "reduce": partial(summarize, **options) if options else summarize,
     }
 
@@ -65,15 +65,15 @@ def _tables(file: Path) -> dict[str, Any]:
 
     name, text = read_text(file)
     try:
-        given = tomllib.loads(text)
+        tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also thousands of digits or brackets
         raise ScenarioError(f"{name} is no TOML: {error}: mend it.") from None
-    _check_keys(given, _KEYS, name)
-    bases = [base for base in _BASES if base in given]
+    _check_keys(tables, _KEYS, name)
+    bases = [base for base in _BASES if base in tables]
     if len(bases) != 1:
         found = " and ".join(bases) if bases else f"none of {', '.join(_BASES)}"
         raise ScenarioError(f"{name} has {found}: give one of them, what is asked at each point.")
-    for key, value in given.items():
+    for key, value in tables.items():
         if key in _FILES:
             if not isinstance(value, str):
                 raise ScenarioError(
@@ -88,7 +88,7 @@ def _tables(file: Path) -> dict[str, Any]:
             raise ScenarioError(
                 f"{name} has {key} beside {bases[0]}, and only scenarios are run: leave it out."
             )
-    return given
+    return tables
 
 
 def _beside(given: str, file: Path) -> str:
@@ -108,7 +108,7 @@ def _request(given: Mapping[str, Any], file: Path) -> Callable[..., Design]:
         return partial(tune, **{**given, **read_laws(laws)})
 
 
-def _loop(given: Mapping[str, Any], file: Path) -> Loop | NetworkLoop:
+def _loop(table: Mapping[str, Any], file: Path) -> Loop | NetworkLoop:
     """Return the loop of a table, which has the arguments of `Loop` in the words of a scenario."""
     from pi2_fluid.loop.transfer import Loop
     from pi2_fluid.network.catalogue import find_network
@@ -117,20 +117,20 @@ def _loop(given: Mapping[str, Any], file: Path) -> Loop | NetworkLoop:
     place = f"{file} [loop]"
     build: Callable[..., Loop | NetworkLoop] = Loop
     known = [name for name in inspect.signature(Loop.__init__).parameters if name != "self"]
-    _check_keys(given, (*_WHO, *known), place)
-    who = [name for name in _WHO if name in given]
+    _check_keys(table, (*_WHO, *known), place)
+    who = [name for name in _WHO if name in table]
     if len(who) != 1:
         raise ScenarioError(
             f"{place} has {' and '.join(who) or 'nobody'} to send: give one of {', '.join(_WHO)}."
         )
-    for key, value in given.items():
+    for key, value in table.items():
         if isinstance(value, (list, dict)) and key not in {"sender", "flows", "aqm"}:
             raise ScenarioError(
                 f"{place} has {key} = {show_value(value)}: give one value, and those that vary in"
                 " [over]."
             )
     with located(place):
-        arguments = read_laws(given)
+        arguments = read_laws(table)
         sending: Any = arguments.pop(who[0])
         if who == ["network"]:
             sending = find_network(_beside(str(sending), file))

@@ -74,12 +74,12 @@ def sweep(
             count = len(client.ncores())
             tell(f"{count or 'no'} worker{'s' * (count != 1)} at {scheduler}")
         try:
-            found = sweep_points(
+            answers = sweep_points(
                 **given, store=store, client=client, workers=workers, processes=processes
             )
         except KeyboardInterrupt as interrupt:
             raise codes.BrokenOff(str(interrupt)) from None
-    errors = found["error"].to_numpy().ravel()
+    errors = answers["error"].to_numpy().ravel()
     failed = [str(one) for one in errors if one]
     if as_json:
         print_json(
@@ -87,8 +87,8 @@ def sweep(
                 "points": errors.size,
                 "without_a_result": len(failed),
                 "first_error": failed[0] if failed else None,
-                "variables": [str(name) for name in found.data_vars],
-                "specification": found.attrs["specification"],
+                "variables": [str(name) for name in answers.data_vars],
+                "specification": answers.attrs["specification"],
                 "store": str(store),
             }
         )

@@ -62,30 +62,30 @@ def validate(
             "--kernel and --live-seeds have no meaning without --live: add it, or leave them out."
         )
     with Line() as line:
-        found = _validate(out, wanted, cell, kernel, live_seeds, line, live=live)
+        validation = _validate(out, wanted, cell, kernel, live_seeds, line, live=live)
     if as_json:
         records = {
             name: [_record(f) for f in findings]
-            for name, findings in (("linux", found.linux), ("ns3", found.ns3))
+            for name, findings in (("linux", validation.linux), ("ns3", validation.ns3))
         }
         print_json(
             {
-                "passed": found.passed,
-                "interrupted": found.interrupted,
-                "pooled_z": found.pooled,
-                "seeds": found.seeds,
+                "passed": validation.passed,
+                "interrupted": validation.interrupted,
+                "pooled_z": validation.pooled,
+                "seeds": validation.seeds,
                 **records,
-                "files": [str(path) for path in found.files],
+                "files": [str(path) for path in validation.files],
             }
         )
     else:
-        kernel = "Linux" if found.live is None else f"Linux {found.live.release}"
-        _print_findings(kernel, found.linux)
-        _print_findings("ns-3", found.ns3)
-        _print_verdict(found)
-    if found.interrupted:
+        kernel = "Linux" if validation.live is None else f"Linux {validation.live.release}"
+        _print_findings(kernel, validation.linux)
+        _print_findings("ns-3", validation.ns3)
+        _print_verdict(validation)
+    if validation.interrupted:
         raise typer.Exit(codes.INTERRUPTED)
-    if not found.passed:
+    if not validation.passed:
         raise typer.Exit(codes.UNSTABLE)
 
 
@@ -145,18 +145,18 @@ def _print_findings(where: str, findings: Sequence[Any]) -> None:
         )
 
 
-def _print_verdict(found: Validation) -> None:
-    judged = [finding for finding in found.linux if finding.judged]
+def _print_verdict(whole: Validation) -> None:
+    judged = [finding for finding in whole.linux if finding.judged]
     loose = [finding for finding in judged if finding.loose is not None]
     tight_ok = sum(finding.tight_ok for finding in judged)
     loose_ok = sum(finding.loose_ok for finding in loose)
     typer.echo(
         f"\nLinux: {tight_ok} of {len(judged)} within the tight tolerance,"
         f" {loose_ok} of {len(loose)} within the loose one; root mean square of z"
-        f" {found.pooled:.2f} (limit 2);"
-        f" {'interrupted' if found.interrupted else 'passed' if found.passed else 'FAILED'}."
+        f" {whole.pooled:.2f} (limit 2);"
+        f" {'interrupted' if whole.interrupted else 'passed' if whole.passed else 'FAILED'}."
     )
-    for path in found.files:
+    for path in whole.files:
         typer.echo(path)
 
 

@@ -20,21 +20,21 @@ _OF_MARGINS: Final = (
 
 def is_by_traffic(context: typer.Context) -> bool:
     """Say which of the two ways is asked for, and refuse options of the other."""
-    given = [
+    options = [
         name
         for name in context.params
         if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
     ]
-    if by_traffic := any(name in _WHO for name in given):
-        _refuse(given, _OF_MARGINS, "goes with a largest round-trip time, not with traffic")
+    if by_traffic := any(name in _WHO for name in options):
+        _refuse(options, _OF_MARGINS, "goes with a largest round-trip time, not with traffic")
     else:
-        if not {"max_rtt", "max_base_rtt"} & set(given):
+        if not {"max_rtt", "max_base_rtt"} & set(options):
             raise QuantityError(
                 "say who sends, as --traffic home or --rate 20Mbit/s --rtt 10ms..80ms --long 1:4,"
                 " for what people feel; or, for margins, give --max-rtt, with the queue's delay, or"
                 " --max-base-rtt, without it."
             )
-        _refuse(given, _BESIDE_WHO, "goes with traffic, which is not given")
+        _refuse(options, _BESIDE_WHO, "goes with traffic, which is not given")
     return by_traffic
 
 

@@ -145,7 +145,7 @@ def _numbers(comparison: Comparison, run: Run, summary: xarray.Dataset) -> dict[
     scenario = comparison.scenario
     places = places_in(scenario)
     swings = _swings(comparison, run, places) if len(places) <= _MOST_PUSHED else {}
-    found: dict[str, Number] = {}
+    numbers: dict[str, Number] = {}
     for place in places:
         mine = _numbers_at(comparison, run, summary, place)
         if place.name in swings:
@@ -155,13 +155,13 @@ def _numbers(comparison: Comparison, run: Run, summary: xarray.Dataset) -> dict[
         for name, number in mine.items():
             first, dot, band = name.partition(".")
             label = f"{first}{place.suffix}{dot}{band}"
-            found[label] = number._replace(link=place.name)
+            numbers[label] = number._replace(link=place.name)
     for short, name in (("throughput", "throughput"), ("window", "window_mean")):
         labelled = numbers_of(short, summary[name], "flows")
         for flow, label in zip(scenario.flows, labelled, strict=True):
             if short == "throughput" or flow.sender.signal is not None:
-                found[label] = labelled[label]
-    return found
+                numbers[label] = labelled[label]
+    return numbers
 
 
 def _numbers_at(
@@ -170,22 +170,22 @@ def _numbers_at(
     """Return the numbers of one link under the names that those of the only one have."""
     late, schema = slice(comparison.after, None), schema_of(run.result)
     result, here = at_place(run.result, place), at_place(summary, place)
-    found: dict[str, Number] = {}
+    numbers: dict[str, Number] = {}
     for name in _SUMMARY:
-        found |= numbers_of(name, here[name], "band")
+        numbers |= numbers_of(name, here[name], "band")
     if "band" in here.dims and schema.binned:
         # Packets count the backlog at the rate of the link; what serves a queue of two is less.
         spent = result[schema.waited].sel(time=late).mean("time")
         mine = here["queue_delay_mean"].copy(data=spent.transpose("seed", "band"))
-        found |= numbers_of("queue_delay_mean", mine, "band")
-    spread = found["delay_sd"]
-    if not schema.binned and spread.seeds[0] < _TOLERANCE * found["delay_mean"].seeds[0]:
+        numbers |= numbers_of("queue_delay_mean", mine, "band")
+    spread = numbers["delay_sd"]
+    if not schema.binned and spread.seeds[0] < _TOLERANCE * numbers["delay_mean"].seeds[0]:
         # Of a fluid at rest, what is left is the solver's.
-        found["delay_sd"] = spread._replace(seeds=np.zeros(1))
+        numbers["delay_sd"] = spread._replace(seeds=np.zeros(1))
     if has_gains(place.node.aqm):
         u = result["controller"].sel(time=late).mean("time")
-        found["controller"] = Number("1", np.atleast_1d(u.to_numpy()))
-    return found
+        numbers["controller"] = Number("1", np.atleast_1d(u.to_numpy()))
+    return numbers
 
 
 def _swings(comparison: Comparison, run: Run, places: list[Place]) -> dict[str, list[Oscillation]]:
@@ -238,10 +238,10 @@ def _facts(comparison: Comparison, pair: list[Any], stretch: slice) -> _Facts:
     fluid, _, of_fluid = by_kind[TRAJECTORY]
     packets, of_packets, _ = by_kind[RUNS]
     means = of_packets.median("seed")
-    found = {}
+    facts = {}
     for place in places_in(comparison.scenario):
         damping = of_fluid.get(f"damping{place.suffix}")
-        found[place.name] = gather_facts(
+        facts[place.name] = gather_facts(
             comparison.scenario,
             place,
             fluid.result.sel(time=stretch),
@@ -250,7 +250,7 @@ def _facts(comparison: Comparison, pair: list[Any], stretch: slice) -> _Facts:
             comparison.after,
             1.0 if damping is None else float(damping.seeds[0]),
         )
-    return found
+    return facts
 
 
 def _table(

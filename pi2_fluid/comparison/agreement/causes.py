@@ -134,13 +134,13 @@ def gather_facts(
         Of the fluid's oscillation.
     """
     flows = [scenario.flows[index] for index in place.classes]
-    told = on_their_ways(
+    announced = on_their_ways(
         scenario.flows,
         {node.name: node.aqm for node in scenario.network.nodes},
         scenario.packet_size,
     )
     lost = _lost_before(scenario, place, packets)
-    there = packets["active_flows"].mean(("seed", "time"))
+    sending = packets["active_flows"].mean(("seed", "time"))
     fluid, packets = (at_place(run, place) for run in (fluid, packets))
     here = at_place(of_packets, place)
     slowest = float(fluid["capacity"].min())
@@ -157,13 +157,13 @@ def gather_facts(
         flows=tuple(
             _flow_facts(
                 scenario.class_names[index],
-                told[index],
+                announced[index],
                 index,
                 of_packets,
-                8.0 * float(scenario.packet_size) * float(there.isel(flows=index)),
+                8.0 * float(scenario.packet_size) * float(sending.isel(flows=index)),
             )
             for index in place.classes
-            if told[index].sender.signal is not None
+            if announced[index].sender.signal is not None
         ),
         backlog=float((queue.sum("band") if "band" in queue.dims else queue).mean()),
         slot=8.0 * float(scenario.packet_size) / slowest,
@@ -459,15 +459,15 @@ def name_causes(facts: Facts | Mapping[str, Facts], name: str) -> str:
     Of several links, which are all that bear on the number, a cause says where it holds.
     """
     places = facts if isinstance(facts, Mapping) else {"": facts}
-    said: list[str] = []
+    sentences: list[str] = []
     for cause, prefixes in _CAUSES:
-        if name.startswith(prefixes) and len(said) < _MOST:
+        if name.startswith(prefixes) and len(sentences) < _MOST:
             found: dict[str, list[str]] = {}
             for place, mine in places.items():
                 found.setdefault(cause(mine), []).append(place)
             found.pop("", None)
-            said += [
+            sentences += [
                 sentence if len(where) == len(places) else f"at {', '.join(where)}: {sentence}"
                 for sentence, where in found.items()
             ]
-    return "; ".join(said[:_MOST]) if said else UNKNOWN
+    return "; ".join(sentences[:_MOST]) if sentences else UNKNOWN

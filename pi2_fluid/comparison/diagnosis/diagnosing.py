@@ -171,10 +171,10 @@ def _where(data: xr.Dataset, path: float | None, whose: str) -> list[Finding]:
 
 def _in_queue(data: xr.Dataset, path: float | None) -> Finding:
     times, values = probe_of(data)
-    _, own, label = own_delays(data)
+    _, delays, label = own_delays(data)
     begin, end = loaded(data)
     values = values[(times >= begin) & (times <= end)]
-    if not own.size or not values.size or path is None:
+    if not delays.size or not values.size or path is None:
         missing = "the delay of a queue" if values.size else "round trips"
         return Finding(
             "queue",
@@ -184,7 +184,7 @@ def _in_queue(data: xr.Dataset, path: float | None) -> Finding:
             evidence=f"{missing} not in it",
         )
     above = float(np.median(values)) - path
-    mine = float(np.median(own))
+    mine = float(np.median(delays))
     if above < _KNOWN:
         text = f"There is next to no delay to find: {_ms(max(0.0, above))} above the path."
     elif mine >= _SHARE * above:
@@ -198,7 +198,7 @@ def _in_queue(data: xr.Dataset, path: float | None) -> Finding:
         "queue",
         told=True,
         text=text,
-        evidence=f"median of {own.size} delays that {label} shows, and of ping",
+        evidence=f"median of {delays.size} delays that {label} shows, and of ping",
     )
 
 

@@ -69,28 +69,30 @@ def find_swing(values: FloatArray, step: float) -> Swing | None:
     """
     if values.size < LEAST_SAMPLES:
         return None
-    kept = np.asarray(values[-_MOST:], dtype=float)
-    kept = kept - np.polyval(np.polyfit(np.arange(kept.size), kept, 1), np.arange(kept.size))
-    spread = float(kept.std())
+    series = np.asarray(values[-_MOST:], dtype=float)
+    series = series - np.polyval(
+        np.polyfit(np.arange(series.size), series, 1), np.arange(series.size)
+    )
+    spread = float(series.std())
     if spread <= 1e-9 * max(1e-6, float(np.abs(values).max())):
         return None
-    longest = kept.size * step / _PERIODS
-    found = read_oscillation(kept, step, longest)
-    if found.frequency <= 0.0 or found.damping > _MOST_DAMPED:
+    longest = series.size * step / _PERIODS
+    fitted = read_oscillation(series, step, longest)
+    if fitted.frequency <= 0.0 or fitted.damping > _MOST_DAMPED:
         return None
-    if found.damping > _LIGHT and not _goes_on(kept, 2.0 * math.pi / found.frequency / step):
+    if fitted.damping > _LIGHT and not _goes_on(series, 2.0 * math.pi / fitted.frequency / step):
         return None
     clear = sum(
-        read_oscillation(noise, step, longest).damping <= found.damping
-        for noise in _surrogates(kept)
+        read_oscillation(noise, step, longest).damping <= fitted.damping
+        for noise in _surrogates(series)
     )
     chance = (1 + clear) / (1 + _SURROGATES)
     if chance > _CHANCE:
         return None
     # What is left after one period, as the autocorrelation has it, is what of the variance swings.
-    lost = 2.0 * math.pi * found.damping / math.sqrt(max(1e-12, 1.0 - found.damping**2))
+    lost = 2.0 * math.pi * fitted.damping / math.sqrt(max(1e-12, 1.0 - fitted.damping**2))
     amplitude = spread * math.sqrt(2.0 * math.exp(-lost))
-    return Swing(2.0 * math.pi / found.frequency, amplitude, found.damping, chance)
+    return Swing(2.0 * math.pi / fitted.frequency, amplitude, fitted.damping, chance)
 
 
 def _goes_on(values: FloatArray, period: float) -> bool:
@@ -114,10 +116,10 @@ def _surrogates(values: FloatArray) -> FloatArray:
     centred = values - values.mean()
     power = float(centred @ centred)
     first, second = (float(centred[lag:] @ centred[:-lag]) / power for lag in (1, 2))
-    memory, part = 0.0, 0.0
+    memory, slow_part = 0.0, 0.0
     if first > 0.0:
         memory = min(max(second / first, 0.0), _MEMORY)
-        part = min(1.0, first / memory) if memory > 0.0 else 0.0
+        slow_part = min(1.0, first / memory) if memory > 0.0 else 0.0
     chance = np.random.default_rng(20_261_128)
     drive = chance.normal(size=(_SURROGATES, values.size)) * math.sqrt(1.0 - memory**2)
     drive[:, 0] /= math.sqrt(1.0 - memory**2)
@@ -126,4 +128,4 @@ def _surrogates(values: FloatArray) -> FloatArray:
     for k in range(1, values.size):
         slow[:, k] = memory * slow[:, k - 1] + drive[:, k]
     white = chance.normal(size=drive.shape)
-    return math.sqrt(part) * slow + math.sqrt(1.0 - part) * white
+    return math.sqrt(slow_part) * slow + math.sqrt(1.0 - slow_part) * white

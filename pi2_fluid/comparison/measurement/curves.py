@@ -113,10 +113,10 @@ def _quantiles(beside: Beside, probes: list[str]) -> list[FloatArray]:
     """Return the quantiles of each probe in the stretch that numbers are of."""
     begin, end, described = beside.begin, beside.end, beside.described
     inside = probes_in(beside.data, begin + described.zero, end + described.zero)
-    found = [np.full((1, len(probes), _LEVELS.size), np.nan)]
+    quantiles = [np.full((1, len(probes), _LEVELS.size), np.nan)]
     for place, probe in enumerate(probes):
         if probe in inside:
-            found[0][0, place] = np.quantile(inside[probe][1], _LEVELS)
+            quantiles[0][0, place] = np.quantile(inside[probe][1], _LEVELS)
     for run in beside.runs:
         seen = observe_run(run.result, beside.data, described, begin, end).probes
         seeds = int(run.result.sizes.get("seed", 1))
@@ -124,5 +124,5 @@ def _quantiles(beside: Beside, probes: list[str]) -> list[FloatArray]:
         for place, probe in enumerate(probes):
             if probe in seen:
                 mine[:, place] = np.quantile(seen[probe], _LEVELS, axis=1).T
-        found.append(mine)
-    return found
+        quantiles.append(mine)
+    return quantiles

@@ -192,22 +192,24 @@ def values_of(seen: Observed, capacity: float, goodput: float, path: float) -> d
         Round-trip time without queue (s).
     """
     total = np.sum(list(seen.rates.values()), axis=0)
-    found = {f"throughput.{label}": Value("bit/s", rate) for label, rate in seen.rates.items()}
+    numbers = {f"throughput.{label}": Value("bit/s", rate) for label, rate in seen.rates.items()}
     if len(seen.rates) > 1:
         least = np.maximum(total, np.finfo(float).tiny)
-        found |= {f"share.{label}": Value("1", rate / least) for label, rate in seen.rates.items()}
+        numbers |= {
+            f"share.{label}": Value("1", rate / least) for label, rate in seen.rates.items()
+        }
     if len(seen.rates) == 2:
         first, second = seen.rates.values()
-        found["rate_ratio"] = Value("1", first / np.maximum(second, np.finfo(float).tiny))
-    found["utilization"] = Value("1", total / (goodput * capacity))
+        numbers["rate_ratio"] = Value("1", first / np.maximum(second, np.finfo(float).tiny))
+    numbers["utilization"] = Value("1", total / (goodput * capacity))
     for label, delays in seen.probes.items():
         where = f".{label}" if len(seen.probes) > 1 else ""
-        found[f"delay_mean{where}"] = Value("s", delays.mean(axis=1), base=path)
+        numbers[f"delay_mean{where}"] = Value("s", delays.mean(axis=1), base=path)
         printed = 0.5 * _step_at(delays[0])
         for level in _LEVELS:
             taken = np.quantile(delays, level / 100, axis=1)
-            found[f"delay_p{level}{where}"] = Value("s", taken, printed, path)
-    found |= {f"tcp_rtt.{label}": Value("s", rtt, base=path) for label, rtt in seen.rtts.items()}
-    found |= {f"window.{label}": Value("packets", w) for label, w in seen.windows.items()}
-    found |= {name: Value("1", part) for name, part in seen.shares.items()}
-    return found
+            numbers[f"delay_p{level}{where}"] = Value("s", taken, printed, path)
+    numbers |= {f"tcp_rtt.{label}": Value("s", rtt, base=path) for label, rtt in seen.rtts.items()}
+    numbers |= {f"window.{label}": Value("packets", w) for label, w in seen.windows.items()}
+    numbers |= {name: Value("1", part) for name, part in seen.shares.items()}
+    return numbers

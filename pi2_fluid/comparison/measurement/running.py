@@ -71,22 +71,22 @@ def run_beside(
             " measurement, and one scenario."
         )
     described = scenario if isinstance(scenario, Described) else _as_given(scenario, data)
-    own = described.scenario
-    _require_same_flows(own, data)
+    modelled = described.scenario
+    _require_same_flows(modelled, data)
     chosen = tuple(engines) or usual_packets()
     for engine in chosen:
         require_engine(engine)
-        engine.require(own)
-    begin, end = _stretch(own, after)
+        engine.require(modelled)
+    begin, end = _stretch(modelled, after)
     most = max(_seeds(engine) for engine in chosen)
-    paths = [float(flow.base_rtt) for flow in own.flows if float(flow.base_rtt) > 0.0]
-    wanted = max(min(paths, default=0.02) / _PER_RTT, float(own.duration) * most / _ROWS)
-    step = round_step(wanted, float(own.duration))
+    paths = [float(flow.base_rtt) for flow in modelled.flows if float(flow.base_rtt) > 0.0]
+    wanted = max(min(paths, default=0.02) / _PER_RTT, float(modelled.duration) * most / _ROWS)
+    step = round_step(wanted, float(modelled.duration))
     runs = [
         Run(
             label,
             engine,
-            engine.with_rows(step).with_tolerance(_TOLERANCE).run(own, progress),
+            engine.with_rows(step).with_tolerance(_TOLERANCE).run(modelled, progress),
         )
         for label, engine in zip(_labels(chosen), chosen, strict=True)
     ]

@@ -31,7 +31,7 @@ def tabulate_queues(comparison: QueueComparison) -> xarray.Dataset:
         known |= {name: number for name, number in of_run.items() if name not in known}
     seeds = sorted({seed for run in runs for seed in _seeds(run)})
     columns = seeds or [0]  # of a fluid, which has none
-    each = np.array(
+    by_seed = np.array(
         [
             [_by_seed(of_run.get(name), _seeds(run), columns) for name in known]
             for run, of_run in zip(runs, numbers, strict=True)
@@ -40,10 +40,10 @@ def tabulate_queues(comparison: QueueComparison) -> xarray.Dataset:
     certain = [not _seeds(run) for run in runs]
     means = [
         [_interval(values, certain=sure) for values in rows]
-        for rows, sure in zip(each, certain, strict=True)
+        for rows, sure in zip(by_seed, certain, strict=True)
     ]
     with np.errstate(invalid="ignore"):  # of infinite settling times
-        less_first = each - each[0]
+        less_first = by_seed - by_seed[0]
     apart = [
         [_interval(values, certain=sure and certain[0]) for values in rows]
         for rows, sure in zip(less_first, certain, strict=True)
@@ -67,7 +67,7 @@ def tabulate_queues(comparison: QueueComparison) -> xarray.Dataset:
             "whether the interval of the difference leaves out 0",
         ),
         "each": Column(
-            (*_DIMS, "seed"), each, "unit", "value in each seed, NaN where it was not run"
+            (*_DIMS, "seed"), by_seed, "unit", "value in each seed, NaN where it was not run"
         ),
     }
     coords = {

@@ -191,19 +191,19 @@ def corners_of(region: Reach, queue: PiFamily) -> list[Corner]:
     >>> [corner.name for corner in corners_of(region, Pi2())]
     ['reno 24 ms W=200', 'reno 24 ms W=5', 'reno 100 ms W=200', 'reno 100 ms W=5']
     """
-    found = []
+    corners = []
     for number, sender in enumerate(region.senders):
         own = queue_met(sender, queue)
         for rtt in _rtts(region, own):
             low, high = (float(end) for end in region.ends(number, rtt))
             for window in _windows(sender, rtt, low, high) if low <= high else ():
                 load = load_of(sender, window, rtt)
-                found.append(Corner(sender, own, rtt, window, load))
+                corners.append(Corner(sender, own, rtt, window, load))
     named = Counter[str]()
-    for index, corner in enumerate(found):
+    for index, corner in enumerate(corners):
         named[corner.name] += 1
-        found[index] = replace(corner, number=named[corner.name])
-    return found
+        corners[index] = replace(corner, number=named[corner.name])
+    return corners
 
 
 def queue_met(sender: Sender, queue: PiFamily) -> PiFamily:

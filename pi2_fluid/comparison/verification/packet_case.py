@@ -193,7 +193,7 @@ def _read(
     first = read_transient(smooth[: plan.transient], plan.bin)
     clamped = float(np.mean(corner.clamped(u)))
     served = (piece["throughput"].sum("flows") / piece["capacity"]).mean("seed")
-    found = PacketCase(
+    case = PacketCase(
         peak=first.peak,
         trough=first.trough,
         settling=read_transient(smooth, plan.bin, bounds.band).settling,
@@ -211,10 +211,10 @@ def _read(
         within=True,
         why="",
     )
-    off = _excess(found, target)
+    off = _excess(case, target)
     if not off:
-        return found
-    return found._replace(within=False, why=f"{off}: {_cause(found)}")
+        return case
+    return case._replace(within=False, why=f"{off}: {_cause(case)}")
 
 
 def _smooth(signal: FloatArray) -> FloatArray:

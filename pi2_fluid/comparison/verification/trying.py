@@ -101,7 +101,7 @@ def _in_runs(
     return found
 
 
-def _rows(corners: Sequence[Corner], found: Sequence[Any]) -> list[dict[str, Any]]:
+def _rows(corners: Sequence[Corner], results: Sequence[Any]) -> list[dict[str, Any]]:
     cases = [(corner, step) for corner in corners for step in STEPS]
     return [
         {
@@ -113,5 +113,5 @@ def _rows(corners: Sequence[Corner], found: Sequence[Any]) -> list[dict[str, Any
             "step": step.name,
             **case._asdict(),
         }
-        for (corner, step), case in zip(cases, found, strict=True)
+        for (corner, step), case in zip(cases, results, strict=True)
     ]

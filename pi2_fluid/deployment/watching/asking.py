@@ -92,20 +92,20 @@ class Asked:
             ) from None
         if answer.returncode == 0:
             return answer.stdout
-        said = " ".join((answer.stderr or answer.stdout).split())
-        if any(words in said.lower() for words in _NO_DEVICE):
+        refusal = " ".join((answer.stderr or answer.stdout).split())
+        if any(words in refusal.lower() for words in _NO_DEVICE):
             raise QuantityError(
                 f"there is no device {self.device!r} here: `ip link` lists those that there are; a"
                 " log is given by its path."
             )
-        if "-j" in self._options and any(words in said.lower() for words in _NO_JSON):
+        if "-j" in self._options and any(words in refusal.lower() for words in _NO_JSON):
             self._options = ("-s", "-d")  # an older tc, which prints text
             return self._asked(what, may_fail=may_fail)
         if may_fail:
             return ""
         raise BuildError(
-            f"tc refuses to show {self.device} ({said.removesuffix('.') or 'without a word'}): try"
-            f" `tc -s qdisc show dev {self.device}` by hand."
+            f"tc refuses to show {self.device} ({refusal.removesuffix('.') or 'without a word'}):"
+            f" try `tc -s qdisc show dev {self.device}` by hand."
         )
 
 

@@ -75,28 +75,28 @@ class Loads:
 
     def judge(self, shapers: Mapping[object, str]) -> Bottleneck:
         """Return who is the bottleneck; `shapers` say by key what holds a queue back."""
-        told = {key: load for key, load in self._loads.items() if load.waited}
-        if not told:
+        loads = {key: load for key, load in self._loads.items() if load.waited}
+        if not loads:
             return Bottleneck("cannot be told", None, "no queue shows what waits in it")
-        seen = max(len(load.waited) for load in told.values())
+        seen = max(len(load.waited) for load in loads.values())
         if seen < _LEAST:
             return Bottleneck(
                 "cannot be told", None, f"{seen} of the {_LEAST} outputs that it takes were seen"
             )
-        own = {key: load for key, load in told.items() if load.kind not in HOLDING}
+        own = {key: load for key, load in loads.items() if load.kind not in HOLDING}
         key = max(own, key=lambda each: _rank(own[each]), default=None)
         if key is not None and own[key].share >= _OFTEN:
             return Bottleneck("found", own[key].name, _evidence(own[key]) + shapers.get(key, ""))
-        holding = next((load for load in told.values() if load.kind in HOLDING), None)
+        holding = next((load for load in loads.values() if load.kind in HOLDING), None)
         if holding is not None and holding.share >= _OFTEN:
             return Bottleneck(
                 "cannot be told",
                 None,
                 f"packets wait in {holding.name}, which holds them on purpose",
             )
-        most = max(told.values(), key=_rank)
+        most = max(loads.values(), key=_rank)
         if most.share <= _RARE:
-            signals = sum(map(sum, (load.signals for load in told.values())))
+            signals = sum(map(sum, (load.signals for load in loads.values())))
             if signals == 0:
                 return Bottleneck("none here", None, f"nothing waits: {_evidence(most)}")
         return Bottleneck("cannot be told", None, f"packets wait at times: {_evidence(most)}")
@@ -109,21 +109,21 @@ def _rank(load: _Load) -> tuple[float, float, float]:
 def _evidence(load: _Load) -> str:
     """Say what waited, and how often."""
     count, seen = sum(load.waited), len(load.waited)
-    said = f"backlog in {count} of {seen} outputs"
+    evidence = f"backlog in {count} of {seen} outputs"
     packets, size = (
         median([value for value, waited in zip(row, load.waited, strict=True) if waited] or [0.0])
         for row in (load.packets, load.bytes)
     )
     if packets:
         more = f" ({size_said(size)})" if size else ""
-        said = f"backlog {packets:.3g} packets{more} in {count} of {seen} outputs"
+        evidence = f"backlog {packets:.3g} packets{more} in {count} of {seen} outputs"
     elif size:
-        said = f"backlog {size_said(size)} in {count} of {seen} outputs"
+        evidence = f"backlog {size_said(size)} in {count} of {seen} outputs"
     elif count:
-        said = f"a delay above 1 ms in {count} of {seen} outputs"
+        evidence = f"a delay above 1 ms in {count} of {seen} outputs"
     if signals := sum(load.signals):
-        said += f", drops or marks in {signals}"
-    return said + _delay(load) if count else said
+        evidence += f", drops or marks in {signals}"
+    return evidence + _delay(load) if count else evidence
 
 
 def _delay(load: _Load) -> str:

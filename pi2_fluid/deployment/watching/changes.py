@@ -123,7 +123,7 @@ class Steps:
 
     def changes(self, row: Row, time: float | None, output: int) -> list[Change]:
         """Return the steps that the last outputs show, at the time of the first that is other."""
-        found = []
+        steps = []
         for way, rate in (("in", row.rate_in), ("out", row.rate_out)):
             if rate is None:
                 continue
@@ -141,8 +141,8 @@ class Steps:
                     f"rate {way} of {row.name} from {rate_said(sorted(old)[_BEFORE // 2])}"
                     f" to {rate_said(sorted(new)[_AFTER // 2])}"
                 )
-                found.append(Change(when, at, what))
+                steps.append(Change(when, at, what))
                 for _ in range(_BEFORE):
                     past.popleft()
-        ways = [change.what.split()[1] for change in found]
-        return found[1:] if ways == ["in", "out"] else found
+        ways = [change.what.split()[1] for change in steps]
+        return steps[1:] if ways == ["in", "out"] else steps

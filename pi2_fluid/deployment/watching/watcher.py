@@ -137,32 +137,32 @@ class Watcher:
     ) -> tuple[list[Row], dict[object, str]]:
         rows: list[Row] = []
         shapers: dict[object, str] = {}
-        for depth, one in ordered(shown):
+        for depth, queue in ordered(shown):
             try:
-                counts = one.counts()
+                counts = queue.counts()
             except (QuantityError, DomainError) as error:
                 warnings.append(str(error))
                 counts = {"": {}}
             for band, values in counts.items():
-                key = (one.is_class, one.parent, one.kind, one.handle, band)
+                key = (queue.is_class, queue.parent, queue.kind, queue.handle, band)
                 row = row_of(
-                    one,
+                    queue,
                     band,
                     Counted(time=time, counts=values),
                     self._before.get(key),
                     depth=depth + bool(band),
-                    limit=None if band else rate_of(one),
+                    limit=None if band else rate_of(queue),
                 )
                 rows.append(row)
-                held = shaped_by(one, shown)
+                held = shaped_by(queue, shown)
                 if held is not None:
-                    who = "its own" if held[0] is one else f"that of {held[0].name}"
+                    who = "its own" if held[0] is queue else f"that of {held[0].name}"
                     shapers[key] = f"; the rate is {who}, {rate_said(held[1])}"
         return rows, shapers
 
     def _anew(self, rows: Sequence[Row], time: float | None) -> list[Change]:
         """Return which queues have counters that fell."""
-        found = []
+        changes = []
         for row in rows:
             before = self._before.get(row.key)
             if before is not None and any(
@@ -172,8 +172,8 @@ class Watcher:
             ):
                 self.first.pop(row.key, None)
                 what = f"the counters of {row.name} began again"
-                found.append(Change(time, self._number, what))
-        return found
+                changes.append(Change(time, self._number, what))
+        return changes
 
     def _forget(self, there: set[object]) -> None:
         """Keep nothing of what is gone."""
@@ -183,24 +183,24 @@ class Watcher:
             self._steps.pop(key, None)
 
     def _says(self, shown: Sequence[Shown]) -> dict[str, tuple[str, ...]]:
-        found: dict[str, tuple[str, ...]] = {}
+        sentences: dict[str, tuple[str, ...]] = {}
         there = {one.place for one in shown}
         for key in set(self._blocks) - there:
             del self._blocks[key]
-        for one in shown:
-            block = one.block()
+        for queue in shown:
+            block = queue.block()
             if block is None or block.statistics is None:
                 continue
-            past = self._blocks.setdefault(one.place, deque(maxlen=WINDOW))
+            past = self._blocks.setdefault(queue.place, deque(maxlen=WINDOW))
             if past and past[-1].kind != block.kind:
                 past.clear()
             past.append(block)
-            held = shaped_by(one, shown)
+            held = shaped_by(queue, shown)
             series = Series(blocks=[past[0], block] if len(past) > 1 else [block])
             said = observed_of(series, None if held is None else held[1])
             if said:
-                found[one.name] = said
-        return found
+                sentences[queue.name] = said
+        return sentences
 
 
 def _leaves(rows: Sequence[Row]) -> list[Row]:

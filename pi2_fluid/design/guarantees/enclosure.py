@@ -292,19 +292,19 @@ class PlantBounds:
         self, family: Family, v: FloatArray, dv: FloatArray, mu: FloatArray, dmu: FloatArray
     ) -> None:
         late = np.exp(-1j * v)
-        one = 1.0 + 1j * v
+        pole = 1.0 + 1j * v
         h = late if family.scalable else 1.0 + late
         h_slope = -1j * late
         if family.exact:
-            h = h + (1.0 - late) / one
-            h_slope = h_slope + 1j * late / one - 1j * (1.0 - late) / one**2
+            h = h + (1.0 - late) / pole
+            h_slope = h_slope + 1j * late / pole - 1j * (1.0 - late) / pole**2
         #: The bound of |h|.
         self.echo, steepest, bend = ECHO[family.scalable, family.exact]
         high = mu + dmu
         d = 1j * v + mu * h
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            self.value = late / (1j * v * one * d)
-            self.by_v = -1j - 1.0 / v - 1j / one - (1j + mu * h_slope) / d
+            self.value = late / (1j * v * pole * d)
+            self.by_v = -1j - 1.0 / v - 1j / pole - (1j + mu * h_slope) / d
             self.by_m = -h / d
             low = np.maximum(np.abs(v) - dv, 0.0)
             # Two lower bounds of |jv + mu h| over the box.

@@ -212,8 +212,8 @@ def discs_of(
     v, dv = w * rtt, dw * (rtt + dr) + w * dr
     late = np.exp(-1j * v)
     half = np.where(cells.scalable, 1.0, 0.5)
-    one = np.where(cells.scalable, 0.0, 1.0)
-    e = half * (1j * v * cells.omega + load * (one + late))
+    of_classic = np.where(cells.scalable, 0.0, 1.0)
+    e = half * (1j * v * cells.omega + load * (of_classic + late))
     e_slope = half * (1j * cells.omega - 1j * load * late)
     top = load + dload
     # |e'| <= half (omega + p'), |e''| <= half p', |de/dp'| <= 1.
@@ -230,7 +230,7 @@ def discs_of(
         by_v = by_v + (half / least + steep / least**2) * dload
         by_c = np.abs(1j * gain / f - 1.0 / w - 0.5j * interval)
         by_c = by_c + ((gain / least_f) ** 2 + 1.0 / low**2) * dw
-        by_p = np.abs(half * (one + late) / e) + (half / least + steep / least**2) * dv
+        by_p = np.abs(half * (of_classic + late) / e) + (half / least + steep / least**2) * dv
         by_p = by_p + dload / least**2
         scale = 1.0 if factor is None else factor / load
         if factor is not None:

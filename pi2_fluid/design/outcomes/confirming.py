@@ -99,12 +99,12 @@ def _beside(
     measured: FloatArray,
     left_out: dict[str, str],
 ) -> xarray.Dataset:
-    found = compared(measured[0], measured[1])
+    differences = compared(measured[0], measured[1])
     at = {"candidate": candidate, "versus": "now", "cell": cells}
     packets = best.outcomes.sel(at)
     change, error = packets["change"].to_numpy(), packets["error"].to_numpy()
     ratio = np.array([about.compared == "ratio" for about in MEASURES.values()])[:, None]
-    own, own_error = found.change[:, :-1], found.error[:, :-1]
+    own, own_error = differences.change[:, :-1], differences.error[:, :-1]
     with np.errstate(invalid="ignore", divide="ignore"):
         apart = np.where(ratio, np.log(own) - np.log(change), own - change)
         z = apart / np.maximum(np.hypot(own_error, error), _LEAST_ERROR)
@@ -113,8 +113,8 @@ def _beside(
     dims = ("measure", "cell")
     columns = {
         "change": (own, "ratio to what runs now; of shares, the difference"),
-        "low": (found.low[:, :-1], "lower end of its interval of 95 %"),
-        "high": (found.high[:, :-1], "upper end of its interval of 95 %"),
+        "low": (differences.low[:, :-1], "lower end of its interval of 95 %"),
+        "high": (differences.high[:, :-1], "upper end of its interval of 95 %"),
         "error": (own_error, "its standard error, of ratios that of the logarithm"),
         "packets": (change, "the same, packet by packet"),
         "packets_error": (error, "its standard error"),

@@ -78,29 +78,29 @@ def measure(
         In the order of `MEASURES`.
     """
     bins = _Bins(runs, scenario)
-    found = dict.fromkeys(MEASURES, np.full(len(runs["count"].to_numpy()), np.nan))
+    measures = dict.fromkeys(MEASURES, np.full(len(runs["count"].to_numpy()), np.nan))
     looked_at = [*([] if steady is None else [steady]), *after]
-    found["rate_measured"] = bins.used(bins.within(looked_at))
+    measures["rate_measured"] = bins.used(bins.within(looked_at))
     if steady is not None:
         calm = bins.within([steady])
-        found["p99"] = bins.quantile([steady], bins.own)
-        found["sd"] = bins.delay[:, calm].std(axis=1)
-        found["rate"] = bins.used(calm)
+        measures["p99"] = bins.quantile([steady], bins.own)
+        measures["sd"] = bins.delay[:, calm].std(axis=1)
+        measures["rate"] = bins.used(calm)
         if bins.scalable.any():
-            found["l4s_p99"] = bins.quantile([steady], bins.scalable)
+            measures["l4s_p99"] = bins.quantile([steady], bins.scalable)
     if after:
         disturbed = bins.within(after)
-        found["p99_after"] = bins.quantile(after, bins.own)
-        found["mean_after"] = bins.delay[:, disturbed].mean(axis=1)
-        found["peak_after"] = bins.delay[:, disturbed].max(axis=1)
-        found["rate_after"] = bins.used(disturbed)
+        measures["p99_after"] = bins.quantile(after, bins.own)
+        measures["mean_after"] = bins.delay[:, disturbed].mean(axis=1)
+        measures["peak_after"] = bins.delay[:, disturbed].max(axis=1)
+        measures["rate_after"] = bins.used(disturbed)
     if "transfer_size" in runs:
-        found["completion"] = _completion(runs, min(begin for begin, _ in looked_at))
+        measures["completion"] = _completion(runs, min(begin for begin, _ in looked_at))
     count = runs["count"].to_numpy().sum(axis=1)  # seed, flows, cause
     causes = runs["cause"].to_numpy().tolist()
     lost = count[:, [causes.index(name) for name in _DROPS]].sum(axis=1)
-    found["loss"] = lost / np.maximum(count[:, causes.index("sent")], 1)
-    return np.array([found[name] for name in MEASURES])
+    measures["loss"] = lost / np.maximum(count[:, causes.index("sent")], 1)
+    return np.array([measures[name] for name in MEASURES])
 
 
 class _Bins:

@@ -255,7 +255,7 @@ class Race:
         return self.rules.level / (self.rules.looks * max(1, self.count - 1))
 
 
-def difference_of(each: FloatArray) -> Difference:
+def difference_of(differences: FloatArray) -> Difference:
     """Return the mean over cells of differences of shape (cells, seeds), cells being independent.
 
     Examples
@@ -264,11 +264,11 @@ def difference_of(each: FloatArray) -> Difference:
     >>> difference_of(np.array([[0.0, 2.0], [4.0, 4.0]]))
     Difference(mean=2.5, error=0.5, freedom=1.0)
     """
-    cells, seeds = each.shape
-    parts = each.var(axis=1, ddof=1) / (seeds * cells**2)
+    cells, seeds = differences.shape
+    parts = differences.var(axis=1, ddof=1) / (seeds * cells**2)
     whole = float(parts.sum())
     freedom = whole**2 / float((parts**2).sum() / (seeds - 1)) if whole > 0.0 else seeds - 1.0
-    return Difference(float(each.mean()), math.sqrt(whole), freedom)
+    return Difference(float(differences.mean()), math.sqrt(whole), freedom)
 
 
 def certain_loss(lost: FloatArray, allowed: float, level: float) -> NDArray[np.bool_]:

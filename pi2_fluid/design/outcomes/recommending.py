@@ -184,8 +184,8 @@ def _described(
     wishes: Wishes, field: _Field, race: Race, runner: Runner, cpu: float
 ) -> Recommendation:
     leader = race.leader
-    kept = leader == race.base or not race.certainly_better(leader)
-    chosen = race.base if kept else leader
+    base_wins = leader == race.base or not race.certainly_better(leader)
+    chosen = race.base if base_wins else leader
     law = field.laws[chosen]
     measured = [i for i in sorted(race.tallies) if race.seeds_of(i) >= 2]
     references = {"default": wishes.kind.default, "textbook": field.textbook, "now": wishes.base}
@@ -225,7 +225,7 @@ def _described(
         value=wishes.value,
         loss=wishes.loss,
         floor_db=wishes.floor_db,
-        kept=kept,
+        kept=base_wins,
         _compared=outcomes,
         margins=margins,
         rtt_6db=keeps[0],
@@ -241,7 +241,7 @@ def _labels(
     wishes: Wishes, field: _Field, race: Race, measured: Sequence[int], chosen: int
 ) -> dict[str, Column]:
     laws = [field.laws[i] for i in measured]
-    each = ("candidate",)
+    dims = ("candidate",)
 
     def numbers(name: str) -> FloatArray:
         values = [getattr(law, name, None) for law in laws]
@@ -263,20 +263,20 @@ def _labels(
         what[place] = ", ".join(role for role, is_it in roles if is_it)
     names = [field.names[i] for i in measured]
     return {
-        "candidate": Column(each, np.array(names), "1", "candidate, by its gains"),
-        "alpha": Column(each, numbers("alpha"), "Hz", "integral gain"),
-        "beta": Column(each, numbers("beta"), "Hz", "proportional gain"),
-        "update_interval": Column(each, numbers("update_interval"), "s", "time between updates"),
-        "target": Column(each, numbers("target"), "s", "target queue delay"),
-        "role": Column(each, np.array(what), "1", "what it is"),
-        "seeds": Column(each, np.array([race.seeds_of(i) for i in measured]), "1", "seeds"),
+        "candidate": Column(dims, np.array(names), "1", "candidate, by its gains"),
+        "alpha": Column(dims, numbers("alpha"), "Hz", "integral gain"),
+        "beta": Column(dims, numbers("beta"), "Hz", "proportional gain"),
+        "update_interval": Column(dims, numbers("update_interval"), "s", "time between updates"),
+        "target": Column(dims, numbers("target"), "s", "target queue delay"),
+        "role": Column(dims, np.array(what), "1", "what it is"),
+        "seeds": Column(dims, np.array([race.seeds_of(i) for i in measured]), "1", "seeds"),
         "score": Column(
-            each, np.array([x.mean for x in scores]), "1", "cost less that of the base"
+            dims, np.array([x.mean for x in scores]), "1", "cost less that of the base"
         ),
         "score_error": Column(
-            each, np.array(away), "1", "half of its interval of 95 %"
+            dims, np.array(away), "1", "half of its interval of 95 %"
         ),
         "gain_margin_db": Column(
-            each, np.array(margins), "dB", "least by acknowledgements where windows are largest"
+            dims, np.array(margins), "dB", "least by acknowledgements where windows are largest"
         ),
     }  # fmt: skip

@@ -75,9 +75,9 @@ def read_wishes(
         If an argument cannot be read, or there is no such queue.
     """
     family = traffic if isinstance(traffic, Traffic) else Traffic(traffic)
-    own = tuple(cell.scenario.aqm for cell in family.cells)
+    running = tuple(cell.scenario.aqm for cell in family.cells)
     validate_choice(value, tuple(VALUES), "value")
-    kind = read_kind(_kind_of(own) if aqm is None else aqm, k, hz)
+    kind = read_kind(_kind_of(running) if aqm is None else aqm, k, hz)
     free = {"target": target == FREE, "update_interval": update_interval == FREE}
     given = {
         name: validate_number(wish, "time", name, usual=LONG_WAIT)
@@ -87,11 +87,11 @@ def read_wishes(
     if given:
         kind = replace(kind, default=kind.law(**given))
     if base is not None:
-        bases: tuple[Aqm, ...] = (_read_base(base),) * len(own)
-    elif not given and (aqm is None or all(type(law) is type(kind.default) for law in own)):
-        bases = own
+        bases: tuple[Aqm, ...] = (_read_base(base),) * len(running)
+    elif not given and (aqm is None or all(type(law) is type(kind.default) for law in running)):
+        bases = running
     else:
-        bases = (kind.default,) * len(own)
+        bases = (kind.default,) * len(running)
     numbers = (
         validate_number(loss, "number", "loss", closed=True, high=100.0),
         validate_number(floor_db, "number", "floor_db", low=-math.inf, high=60.0),

@@ -78,9 +78,9 @@ def curves(seeds: int) -> list[dict[str, Any]]:
                     rows.append(rows[-len(TRAINS) - 1] | {"trains_in": where})
                     continue
                 run = pf.packet.simulate(scenario(queue, where, train), seeds=seeds, bin=0.1)
-                told = pf.summarize(run, after=_SETTLED)
+                summary = pf.summarize(run, after=_SETTLED)
                 rates = {
-                    f"{name}_mbit_s": 1e-6 * told.throughput.sel(flows=name).to_numpy()
+                    f"{name}_mbit_s": 1e-6 * summary.throughput.sel(flows=name).to_numpy()
                     for name in _FLOWS
                 }
                 delays = {f"{name}_p99_s": percentile_of(run, name) for name in _FLOWS}
@@ -89,10 +89,10 @@ def curves(seeds: int) -> list[dict[str, Any]]:
                         "queue": queue,
                         "trains_in": where,
                         "train_segments": np.full(seeds, train),
-                        "seed": told.seed.to_numpy(),
+                        "seed": summary.seed.to_numpy(),
                         **rates,
                         **delays,
-                        "utilization": told.utilization.to_numpy(),
+                        "utilization": summary.utilization.to_numpy(),
                     }
                 )
     return rows

@@ -53,11 +53,11 @@ def scenario(path: float, spread: float) -> pf.Scenario:
 
 def lines() -> list[dict[str, Any]]:
     """Return the echo modes of the Scalable flows over equal paths, as columns per path."""
-    found = []
+    modes = []
     for path in PATHS:
         loop = pf.Loop(scenario(path, 0.0).network, update="sampled", clock="acks")
         echo = loop.echo(_HARMONICS).sel(flow=1).dropna("harmonic")
-        found.append(
+        modes.append(
             {
                 "path_s": path,
                 "gain_margin_db": float(loop.margins().gain_margin_db),
@@ -66,7 +66,7 @@ def lines() -> list[dict[str, Any]]:
                 "growth_per_s": echo.growth.to_numpy(),
             }
         )
-    return found
+    return modes
 
 
 def curves() -> list[dict[str, Any]]:

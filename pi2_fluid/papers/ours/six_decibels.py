@@ -148,7 +148,7 @@ def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
 
 
 def _draw_spreads(ax: Axes, curves: Rows, packets: Rows, best: Rows) -> None:
-    mine = next(row for row in best if row["alpha_256"] == ALPHA)
+    chosen = next(row for row in best if row["alpha_256"] == ALPHA)
     target = float(queue(ALPHA, 1.0).target)
     for color, row in zip(COLORS[1:], curves, strict=False):
         rtt = row["rtt_s"]
@@ -158,11 +158,11 @@ def _draw_spreads(ax: Axes, curves: Rows, packets: Rows, best: Rows) -> None:
             f"R = {quantity_text(rtt, 'time')}", start, (4, 14), textcoords="offset points",
             color=color, fontsize=9,
         )  # fmt: skip
-        place = list(mine["rtt_s"]).index(rtt)
-        x, y = mine["beta_256"][place], 1e3 * mine["delay_sd_s"][place]
+        place = list(chosen["rtt_s"]).index(rtt)
+        x, y = chosen["beta_256"][place], 1e3 * chosen["delay_sd_s"][place]
         ax.plot([x], [y], "o", markersize=9, markerfacecolor="none", markeredgecolor=color)
         ax.annotate(
-            f"{mine['gain_margin_db'][place]:.1f} dB", (x, y), (0, -8), ha="center", va="top",
+            f"{chosen['gain_margin_db'][place]:.1f} dB", (x, y), (0, -8), ha="center", va="top",
             textcoords="offset points", color=color, fontsize=9,
         )  # fmt: skip
         for point in (point for point in packets if point["rtt_s"] == rtt):

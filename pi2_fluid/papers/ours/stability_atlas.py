@@ -102,7 +102,7 @@ def charts(gains: Gains, paths: FloatArray, rates: FloatArray) -> list[dict[str,
     load = load_of(path, rate)
     inside = load <= 1.0
     loop = pf.Loop(pf.Reno(), gains.aqm, rtt="100ms", p_prime=0.1, update="sampled")
-    found = pf.sweep(
+    margins = pf.sweep(
         loop,
         {
             ("aqm.update_interval", "aqm.alpha", "aqm.beta"): [
@@ -127,10 +127,10 @@ def charts(gains: Gains, paths: FloatArray, rates: FloatArray) -> list[dict[str,
         ):
             values = np.full(path.shape, np.nan)
             # Two decimals are far more than a picture shows, and a million numbers are many.
-            values[inside] = np.round(found[name].to_numpy()[number], 2)
+            values[inside] = np.round(margins[name].to_numpy()[number], 2)
             row[column] = values
         row["verdict"] = np.full(path.shape, np.nan)
-        row["verdict"][inside] = found.verdict_code.to_numpy()[number]
+        row["verdict"][inside] = margins.verdict_code.to_numpy()[number]
         rows.append(row)
     return rows
 

@@ -212,20 +212,20 @@ def _measure(case: Case) -> Measured:
     cells: list[dict[str, Any]] = []
     means: list[dict[str, Any]] = []
     for regime in REGIMES:
-        found: dict[Queue, list[dict[str, FloatArray]]] = {queue: [] for queue in QUEUES}
+        measures: dict[Queue, list[dict[str, FloatArray]]] = {queue: [] for queue in QUEUES}
         for name, cell in CELLS.items():
             if cell.regime != regime:
                 continue
             runs = {queue: measure_cell(cell, queue, case.seeds) for queue in QUEUES}
             for queue in QUEUES:
                 each = _against(runs[queue], runs[BASE])
-                found[queue].append(each)
+                measures[queue].append(each)
                 cells.append(
                     {"regime": regime, "cell": name, "window_segments": window_of(cell)}
                     | {f"base_{key}": float(runs[BASE][key].mean()) for key in runs[BASE]}
                     | _row(queue, each)
                 )
-        for queue, parts in found.items():
+        for queue, parts in measures.items():
             mean = {key: np.mean([part[key] for part in parts], axis=0) for key in parts[0]}
             means.append({"regime": regime, "cells": len(parts)} | _row(queue, mean))
     return Measured({"": means, "cells": cells})

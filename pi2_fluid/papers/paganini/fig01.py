@@ -97,7 +97,7 @@ def _measure(case: Case) -> Measured:
 
 def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
     rows = measured.tables[""]
-    every, one = (float(row["from_minus_1"]) for row in measured.tables["hulls"])
+    every, single = (float(row["from_minus_1"]) for row in measured.tables["hulls"])
     alpha, z = (float(measured.found[name]) for name in ("alpha", "z"))  # type: ignore[arg-type]
     farthest = min(row["crossing"] for row in rows)
     shorter = [row["crossing"] for row in rows if row["rtt_s"] < max(RTTS)]
@@ -131,8 +131,8 @@ def _draw(figure: FigureBase, measured: Measured, _: Case) -> Caption:
             f"Nearest to −1: {min(row['nearest'] for row in rows):.3f}. Shorter round-trip times"
             f" than {_time(max(RTTS))} cross the axis at {signed(min(shorter), 2)} to"
             f" {signed(max(shorter), 2)}. −1 is {_distance(every)} the hull of all points,\n"
-            f"and {_distance(one)} that of the points of one frequency and 0, in which eigenvalues"
-            " lie."
+            f"and {_distance(single)} that of the points of one frequency and 0, in which"
+            " eigenvalues lie."
         ),
     )
 

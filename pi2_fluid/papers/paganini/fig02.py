@@ -43,7 +43,7 @@ def curves(alpha: float = ALPHA, eta: float = ETA) -> list[dict[str, Any]]:
     """Return the plotted curves, one mapping of columns each."""
     theta = np.geomspace(0.05, 6 * np.pi, _POINTS)
     most, published = float(pf.loop.eta_max(alpha)), largest_published(alpha)
-    found = {
+    curve_points = {
         "nabla": (0.0, perturbed(theta, 0.0, alpha)),
         "nabla_eta": (eta, perturbed(theta, eta, alpha)),
         "nabla_eta_largest": (published, perturbed(theta, published, alpha)),
@@ -60,7 +60,7 @@ def curves(alpha: float = ALPHA, eta: float = ETA) -> list[dict[str, Any]]:
             "imaginary": z.imag,
             "crossing": crossing(z),
         }
-        for name, (at, z) in found.items()
+        for name, (at, z) in curve_points.items()
     ]
 
 

@@ -102,7 +102,7 @@ def estimation_noise(marked: float, window: float) -> float:
 
 def _of_one(scenario: pf.Scenario, packets: xarray.Dataset) -> dict[str, float]:
     """Return what the statements are judged by, in one run."""
-    each: list[Stage] = settled(scenario, packets)
+    stages: list[Stage] = settled(scenario, packets)
     sender: Any = scenario.flows[0].sender
     time, queue = packets.time.to_numpy(), packets.queue.to_numpy()
     used = packets.throughput.sum("flows").to_numpy() / scenario.link.capacity
@@ -110,16 +110,16 @@ def _of_one(scenario: pf.Scenario, packets: xarray.Dataset) -> dict[str, float]:
     window = packets.window.isel(flows=0).sel(time=growing)
     slope = float(np.polyfit(window.time.to_numpy(), window.to_numpy(), 1)[0])
     return {
-        "rates": farthest([rate for stage in each for rate in stage.rates]),
-        "prices": farthest([stage.price / stage.rest for stage in each]),
-        "windows": each[0].used / each[-1].used,
-        "noise": 100.0 * estimation_noise(each[-1].marked, sender.window),
-        "shares": each[-1].rates[0] / each[-1].rates[-1],
+        "rates": farthest([rate for stage in stages for rate in stage.rates]),
+        "prices": farthest([stage.price / stage.rest for stage in stages]),
+        "windows": stages[0].used / stages[-1].used,
+        "noise": 100.0 * estimation_noise(stages[-1].marked, sender.window),
+        "shares": stages[-1].rates[0] / stages[-1].rates[-1],
         "queue": float(np.median(queue)),
         "overshoot": float(time[queue.argmax()] > scenario.flows[-1].start),
         "used": 100.0 * float(used[time > _BEGUN].min()),
         "growth": slope / (sender.beta * sender.k),
-        "price_grows": min(b.price / a.price for a, b in pairwise(each)),
+        "price_grows": min(b.price / a.price for a, b in pairwise(stages)),
         "smooth": unevenness(packets, 0.5 * STAGE, STAGE),
     }
 

@@ -29,7 +29,7 @@ def _measure(case: Case) -> Measured:
         ]
         for name in (SCENARIO, MANY)
     )
-    found = {
+    values_of = {
         "most": [100.0 * max(stage.marked for stage in each) for each in few],
         "least": [100.0 * min(stage.marked for stage in each) for each in few],
         "used": [farthest([stage.used / _ASKED for stage in each]) for each in few],
@@ -41,7 +41,7 @@ def _measure(case: Case) -> Measured:
     }
     return Measured(
         tables(case.scenarios[SCENARIO], case.seeds),
-        {key: np.array(values) for key, values in found.items()},
+        {key: np.array(values) for key, values in values_of.items()},
     )
 
 

@@ -44,25 +44,25 @@ def with_queue_of(scenario: pf.Scenario, other: pf.Scenario) -> pf.Scenario:
 
 
 def _measure(case: Case) -> Measured:
-    own = shown(case, _WIDE, _NARROW, _OURS)
+    runs_here = shown(case, _WIDE, _NARROW, _OURS)
     scenario = case.scenarios["paganini_fig13"]
     others = {
         key: runs(with_queue_of(scenario, case.scenarios[name]), case.seeds)
         for key, name in _OTHERS.items()
     }
-    ours = own[_OURS]
-    found = {
-        "high_delay": _over(own[_WIDE], ours, "waiting"),
-        "narrow_used": np.array([100.0 * each.used for each in own[_NARROW]]),
+    ours = runs_here[_OURS]
+    numbers = {
+        "high_delay": _over(runs_here[_WIDE], ours, "waiting"),
+        "narrow_used": np.array([100.0 * each.used for each in runs_here[_NARROW]]),
     }
     for key, each in others.items():
-        found[f"{key}_used"] = np.array([100.0 * one.used for one in each])
-        found[f"{key}_queue"] = _over(each, ours, "waiting")
-        found[f"{key}_noise"] = np.array(
+        numbers[f"{key}_used"] = np.array([100.0 * one.used for one in each])
+        numbers[f"{key}_queue"] = _over(each, ours, "waiting")
+        numbers[f"{key}_noise"] = np.array(
             [a.judged_queue.std() / b.judged_queue.std() for a, b in zip(each, ours, strict=True)]
         )
-    everybody = {**own, **{_NAMES[key]: each for key, each in others.items()}}
-    return Measured({**tables(own, [_WIDE, _NARROW]), "queues": queues(everybody)}, found)
+    everybody = {**runs_here, **{_NAMES[key]: each for key, each in others.items()}}
+    return Measured({**tables(runs_here, [_WIDE, _NARROW]), "queues": queues(everybody)}, numbers)
 
 
 def _over(each: tuple[Run, ...], ours: tuple[Run, ...], what: str) -> FloatArray:

@@ -85,15 +85,15 @@ def runs(scenario: pf.Scenario, seeds: int) -> tuple[Run, ...]:
     return tuple(_read(every.isel(seed=k), scenario) for k in range(seeds))
 
 
-def _read(one: xarray.Dataset, scenario: pf.Scenario) -> Run:
-    there = one.sel(link="there")
+def _read(dataset: xarray.Dataset, scenario: pf.Scenario) -> Run:
+    there = dataset.sel(link="there")
     there["used"] = there.link_throughput.sum("flows") / there.capacity
     used_time, utilization = stretch_means(there, "used", MEAN)
     queue_time, queue = stretch_means(there, "queue", DRAWN_BIN)
     judged = there.sel(time=slice(AFTER + 0.5 * _BIN, None))
-    rates, jain = _elephants(one)
-    took = one.transfer_time.to_numpy()
-    early = one.transfer_start.to_numpy() <= 0.5 * float(scenario.duration)
+    rates, jain = _elephants(dataset)
+    took = dataset.transfer_time.to_numpy()
+    early = dataset.transfer_start.to_numpy() <= 0.5 * float(scenario.duration)
     return Run(
         used_time,
         utilization,
@@ -104,8 +104,8 @@ def _read(one: xarray.Dataset, scenario: pf.Scenario) -> Run:
         float(judged.queue.mean()),
         rates,
         jain,
-        int(one.transfer_count),
-        one.transfer_size.to_numpy()[early],
+        int(dataset.transfer_count),
+        dataset.transfer_size.to_numpy()[early],
         np.where(np.isnan(took), np.inf, took)[early],
     )
 

@@ -79,14 +79,14 @@ def stages(name: str) -> list[Stage]:
 def settled(scenario: pf.Scenario, dataset: xarray.Dataset) -> list[Stage]:
     """Return how the packets of one run settle in each stage."""
     counts = [int(flow.count) for flow in scenario.flows]
-    found = []
+    settled_stages = []
     for number, rest in enumerate(rests(scenario)):
         begin = STAGE * number + _SETTLED
         part = dataset.sel(time=slice(begin + 0.5 * BIN, STAGE * (number + 1) + 0.5 * BIN))
         means = part[["throughput", "queue", "p_aqm"]].mean("time")
         sent = means.throughput.to_numpy()
         each = sent[: number + 1] / counts[: number + 1] / (8.0 * scenario.link.packet_size)
-        found.append(
+        settled_stages.append(
             Stage(
                 flows=sum(counts[: number + 1]),
                 price=float(part.controller.mean()),
@@ -98,7 +98,7 @@ def settled(scenario: pf.Scenario, dataset: xarray.Dataset) -> list[Stage]:
                 queue=float(means.queue),
             )
         )
-    return found
+    return settled_stages
 
 
 def unevenness(dataset: xarray.Dataset, begin: float, end: float) -> float:
@@ -137,19 +137,19 @@ def _rates(
     for number, (flows, name) in enumerate(
         zip(scenario.flows, packets.flows.to_numpy(), strict=True)
     ):
-        there = seconds > float(flows.start)
-        mine = rates[there][..., owner == number]
+        present = seconds > float(flows.start)
+        mine = rates[present][..., owner == number]
         low, high = np.quantile(mine, _MOST, axis=(1, 2))
         trajectory = fluid.throughput.sel(flows=name).to_numpy() / (bits * float(flows.count))
         rows.append(
             {
                 # What the scenario calls them, as long as that is still their path.
                 "flows": quantity_text(float(flows.base_rtt), "time"),
-                "time_s": seconds[there],
+                "time_s": seconds[present],
                 "rate_segments_s": np.median(mine.mean(axis=2), axis=1),
                 "rate_p5_segments_s": low,
                 "rate_p95_segments_s": high,
-                "rate_fluid_segments_s": np.interp(seconds[there], fluid.time, trajectory),
+                "rate_fluid_segments_s": np.interp(seconds[present], fluid.time, trajectory),
             }
         )
     return rows

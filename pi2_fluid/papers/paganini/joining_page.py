@@ -54,7 +54,7 @@ def draw_page(
         ax.set_xlabel("time [s]")
 
 
-def _draw_rates(ax: Axes, rows: Rows, each: Rows) -> None:
+def _draw_rates(ax: Axes, rows: Rows, stages: Rows) -> None:
     """Draw the mean flow of each class second by second, and between which 90 % of them are."""
     for number, row in enumerate(rows):
         color = COLORS[number % len(COLORS)]
@@ -66,7 +66,7 @@ def _draw_rates(ax: Axes, rows: Rows, each: Rows) -> None:
             row["time_s"], row["rate_segments_s"], color=color,
             linestyle=_STYLES[number % len(_STYLES)], label=f"path {row['flows']}",
         )  # fmt: skip
-    for stage in each:
+    for stage in stages:
         begin = stage["begin_s"]
         rate = stage["rest_rate_segments_s"]
         ax.hlines(rate, begin, begin + STAGE, color="black", linewidth=0.9, linestyle=(0, (4, 1.5)))

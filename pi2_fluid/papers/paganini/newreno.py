@@ -65,7 +65,7 @@ class Run:
 
 @cache
 def runs(
-    scenario: pf.Scenario, part: float, seeds: int, *, both_ways: bool = True
+    scenario: pf.Scenario, share: float, seeds: int, *, both_ways: bool = True
 ) -> tuple[Run, ...]:
     """Return what a queue does on a part of the links with a part of the flows, run by run.
 
@@ -73,19 +73,19 @@ def runs(
     ----------
     scenario : Scenario
         That of one of the figures.
-    part : float
+    share : float
         1 is all.
     seeds : int
         How many runs.
     both_ways : bool
         Whether acknowledgements share the queue with the data of the other way, as in the paper.
     """
-    shown = scaled(scenario if both_ways else one_way(scenario), part)
+    shown = scaled(scenario if both_ways else one_way(scenario), share)
     found = pf.simulate(shown, pf.Packets(seeds=seeds, bin=_BIN))
     if both_ways:
         found = found.sel(link="there").assign(throughput=found.link_throughput.sel(link="there"))
     found["used"] = found.throughput.sum("flows") / found.capacity
-    found["waiting"] = found.queue / part
+    found["waiting"] = found.queue / share
     late = [slice((k + 0.5) * STAGE + _BIN / 2, (k + 1) * STAGE) for k in range(len(FLOWS))]
     time, used = stretch_means(found, "used", MEAN)
     waiting = stretch_means(found, "waiting", MEAN)[1]
@@ -145,19 +145,19 @@ def one_way(scenario: pf.Scenario) -> pf.Scenario:
     return pf.Scenario(scenario.duration, network=pf.Network(node, flows))
 
 
-def scaled(scenario: pf.Scenario, part: float) -> pf.Scenario:
+def scaled(scenario: pf.Scenario, share: float) -> pf.Scenario:
     """Return a part of all links and of all flows: the same loop, with fewer packets at a time."""
     nodes = [
         replace(
             node,
             link=replace(
-                node.link, capacity=part * node.link.capacity, buffer=part * node.link.buffer
+                node.link, capacity=share * node.link.capacity, buffer=share * node.link.buffer
             ),
-            aqm=_scaled_queue(node.aqm, part),
+            aqm=_scaled_queue(node.aqm, share),
         )
         for node in scenario.as_run.network.nodes
     ]
-    flows = [replace(flow, count=part * flow.count) for flow in scenario.flows]
+    flows = [replace(flow, count=share * flow.count) for flow in scenario.flows]
     return pf.Scenario(scenario.duration, network=pf.Network(nodes, flows))
 
 

@@ -104,29 +104,29 @@ def _name(figure: int) -> str:
 
 
 def _measure(figure: int, case: Case) -> Measured:
-    part = CLAIMED if case.quick else 1.0
+    share = CLAIMED if case.quick else 1.0
     scenario, red = case.scenarios[_name(figure)], case.scenarios[_name(_RED)]
-    shown = {way: runs(scenario, part, case.seeds, both_ways=both) for way, both in _WAYS.items()}
+    shown = {way: runs(scenario, share, case.seeds, both_ways=both) for way, both in _WAYS.items()}
     used, waiting = (
         np.array([getattr(each, what) for each in shown["both ways"]])
         for what in ("used", "waiting")
     )
-    found = {
+    numbers = {
         "low_load": (used[:, 0] + MUCH) / ASKED,
         "improves": used[:, -1] / used[:, 0],
         "delay_grows": waiting[:, -1] / waiting[:, 0],
     }
     if figure == _RED:
-        found |= _narrow(red, case.seeds, waiting[:, 0])
+        numbers |= _narrow(red, case.seeds, waiting[:, 0])
     else:
-        beside = np.array([each.used[0] for each in runs(red, part, case.seeds)])
-        found["little_difference"] = used[:, 0] / beside
+        beside = np.array([each.used[0] for each in runs(red, share, case.seeds)])
+        numbers["little_difference"] = used[:, 0] / beside
     return Measured(
         {
             "": [_curve(way, each) for way, each in shown.items()],
-            "stages": [{"part": part, **_stages(way, each)} for way, each in shown.items()],
+            "stages": [{"part": share, **_stages(way, each)} for way, each in shown.items()],
         },
-        found,
+        numbers,
     )
 
 

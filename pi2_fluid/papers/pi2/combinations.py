@@ -92,19 +92,19 @@ def runs_of(case: Case) -> list[Found]:
     return [Found(at, run_pair(case.scenarios[at.name], case.seeds)) for at in _ALL]
 
 
-def shares_of(found: Found, kind: int) -> FloatArray:
+def shares_of(point: Found, kind: int) -> FloatArray:
     """Return what flows of a kind have over the fair share, (seeds, blocks, flows of the kind).
 
     Parameters
     ----------
-    found : Found
+    point : Found
     kind : int
         0 for Cubic, 1 for what is beside it.
     """
     # A kind without flows is no class of the scenario.
-    owner = kind if found.at.mixed else 0
-    there = np.array(found.runs.owners) == owner
-    return found.runs.flow_rates[:, :, there & (found.at.counts[kind] > 0)]
+    owner = kind if point.at.mixed else 0
+    there = np.array(point.runs.owners) == owner
+    return point.runs.flow_rates[:, :, there & (point.at.counts[kind] > 0)]
 
 
 def mean_over(points: Sequence[Found], queue: str, pair: str) -> FloatArray:

@@ -87,7 +87,7 @@ def overshoots(early: FloatArray, late: FloatArray) -> bool:
 def _measure(case: Case) -> Measured:
     runs, measured = measure_runs(case, _BEGINS, 12.0)
     pie, pi2 = runs[_PIE], runs[_PI2]
-    found = {
+    numbers = {
         f"peak_{line}": 1e3 * find_peaks(both.packets, _BEGINS[1], FINE)
         for line, both in (("pie", pie), ("pi2", pi2))
     }
@@ -102,7 +102,7 @@ def _measure(case: Case) -> Measured:
     flat = [not overshoots(*parts) for parts in zip(early, late, strict=True)]
     queue, empty = least_peak(pi2.scenario)
     bound = [{"line": "pi2", "least_peak_s": queue, "with_empty_queue_s": empty}]
-    return Measured({**measured.tables, "bound": bound}, {**found, **further, "overshoot": flat})
+    return Measured({**measured.tables, "bound": bound}, {**numbers, **further, "overshoot": flat})
 
 
 def _between(both: Both, width: float, begin: float, end: float) -> FloatArray:

@@ -29,8 +29,8 @@ def _delays(runs: Runs) -> dict[str, FloatArray]:
 
 
 def _measure(case: Case) -> Measured:
-    found = points_of(case)
-    delays = {point.at: point.runs.delay for point in found}
+    points = points_of(case)
+    delays = {point.at: point.runs.delay for point in points}
     result: dict[str, FloatArray] = {}
     for queue in QUEUES:
         mine = [
@@ -46,8 +46,8 @@ def _measure(case: Case) -> Measured:
             if at.queue == "pie" and at.pair == pair and at.capacity == CAPACITIES[0]
         ]
         result[f"p99_{pair}"] = geometric_mean(ratios)
-    tables = tables_of(found, _delays)
-    target = float(case.scenarios[found[0].at.name].aqm.target)  # type: ignore[attr-defined]
+    tables = tables_of(points, _delays)
+    target = float(case.scenarios[points[0].at.name].aqm.target)  # type: ignore[attr-defined]
     rows = [{**row, "target_s": target} for row in tables[""]]
     return Measured({**tables, "": rows}, result)
 

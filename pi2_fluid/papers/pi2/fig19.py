@@ -29,14 +29,14 @@ def _measure(case: Case) -> Measured:
     middle, single = [], []
     for queue in QUEUES:
         for pair in PAIRS:
-            mine = [
+            of_pair = [
                 point
                 for point in points
                 if (point.at.queue, point.at.pair) == (queue, pair) and point.at.mixed
             ]
             head = {"queue": queue, "pair": pair}
-            counts = np.array([point.at.counts for point in mine], dtype=float)
-            ratios = np.stack([point.ratio for point in mine])
+            counts = np.array([point.at.counts for point in of_pair], dtype=float)
+            ratios = np.stack([point.ratio for point in of_pair])
             middle.append(
                 {
                     **head,
@@ -51,7 +51,7 @@ def _measure(case: Case) -> Measured:
                     **head,
                     "cubic": np.repeat(counts[:, 0], seeds),
                     "other": np.repeat(counts[:, 1], seeds),
-                    "seed": np.tile(np.arange(1, seeds + 1), len(mine)),
+                    "seed": np.tile(np.arange(1, seeds + 1), len(of_pair)),
                     "ratio": ratios.ravel(),
                 }
             )

@@ -46,18 +46,18 @@ def _measure(case: Case) -> Measured:
     for queue in QUEUES:
         for pair in PAIRS:
             for kind, name in enumerate(_KINDS):
-                mine = [
+                of_pair = [
                     point
                     for point in points
                     if point.at[:2] == (queue, pair) and point.at.counts[kind]
                 ]
-                levels = np.stack([_levels(shares_of(point, kind)) for point in mine])
+                levels = np.stack([_levels(shares_of(point, kind)) for point in of_pair])
                 head = {"queue": queue, "pair": pair, "kind": name}
-                counts = np.array([point.at.counts for point in mine], dtype=float)
+                counts = np.array([point.at.counts for point in of_pair], dtype=float)
                 middle.append({**head, **_columns(counts, np.median(levels, axis=2))})
                 seeds = levels.shape[2]
                 each = np.moveaxis(levels, 2, 1).reshape(-1, len(_LEVELS))
-                order = np.tile(np.arange(1, seeds + 1), len(mine))
+                order = np.tile(np.arange(1, seeds + 1), len(of_pair))
                 columns = _columns(np.repeat(counts, seeds, axis=0), each)
                 single.append({**head, "seed": order, **columns})
     mixed = [point for point in points if point.at[:2] == ("pi2", "dctcp") and point.at.mixed]

@@ -99,18 +99,18 @@ def points_of(case: Case) -> list[Found]:
 
 
 def tables_of(
-    found: Sequence[Found], quantities: Callable[[Runs], Mapping[str, FloatArray]]
+    results: Sequence[Found], quantities: Callable[[Runs], Mapping[str, FloatArray]]
 ) -> dict[str, Rows]:
     """Return curves over the round-trip time, median and range of the runs, and run by run.
 
     Parameters
     ----------
-    found : sequence of Found
+    results : sequence of Found
     quantities : callable
         Returns the wanted columns of a point's runs, (seeds,) each.
     """
     lines: dict[tuple[str, str, int], list[Found]] = {}
-    for point in found:
+    for point in results:
         lines.setdefault(point.at[:3], []).append(point)
     middle, single = [], []
     for (queue, pair, capacity), points in lines.items():

@@ -89,11 +89,11 @@ def draw_panels(
     columns: tuple[str, str, str],
     label: str,
     scale: float = 1.0,
-    place: Literal["upper right", "lower left"] = "upper right",
+    corner: Literal["upper right", "lower left"] = "upper right",
 ) -> list[Axes]:
     """Draw both pairs under each queue, one below the other, and return the axes.
 
-    `place` is that of the legend in the first of them; the other arguments are those of
+    `corner` is that of the legend in the first of them; the other arguments are those of
     `draw_points`.
     """
     axes: list[Axes] = list(figure.subplots(len(QUEUES), 1, sharex=True, sharey=True))
@@ -105,7 +105,7 @@ def draw_panels(
                 label=PAIR_NAMES[pair], scale=scale,
             )  # fmt: skip
         ax.set_ylabel(f"{name}\n{label}")
-    axes[0].legend(loc=place, ncols=2, **LEGEND)
+    axes[0].legend(loc=corner, ncols=2, **LEGEND)
     label_grid(axes)
     shade_beyond_limit(axes)
     return axes

@@ -68,8 +68,8 @@ def draw_whole(
     """
     lines = next(iter(cases.values()))
     count = len(lines) + throughput
-    made: Any = figure.subplots(count, len(cases), sharex=True, sharey="row", squeeze=False)
-    axes: NDArray[np.object_] = made
+    grid: Any = figure.subplots(count, len(cases), sharex=True, sharey="row", squeeze=False)
+    axes: NDArray[np.object_] = grid
     for column, (title, rows) in enumerate(cases.items()):
         for k, row in enumerate(rows):
             _draw_delay(axes[k, column], row["time_s"], row)
@@ -85,7 +85,7 @@ def draw_whole(
     if throughput:
         axes[-1, 0].set_ylabel("throughput\n[Mbit/s]", fontsize=9)
         axes[-1, 0].set_ylim(bottom=0.0)
-    for ax in made.flat:
+    for ax in grid.flat:
         ax.grid(visible=True)
     return axes
 

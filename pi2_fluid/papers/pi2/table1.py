@@ -25,18 +25,18 @@ def settings_of_queues(scenarios: Mapping[str, pf.Scenario]) -> list[dict[str, A
     rows = []
     for name, scenario in scenarios.items():
         aqm: Any = scenario.aqm
-        found = {"target": (1e3 * aqm.target, "ms"), "buffer": (scenario.link.buffer, "packets")}
+        settings = {"target": (1e3 * aqm.target, "ms"), "buffer": (scenario.link.buffer, "packets")}
         if isinstance(aqm, (pf.Pi, pf.Pie)):
-            found |= {"alpha_pie": (aqm.alpha, "Hz"), "beta_pie": (aqm.beta, "Hz")}
+            settings |= {"alpha_pie": (aqm.alpha, "Hz"), "beta_pie": (aqm.beta, "Hz")}
         if isinstance(aqm, pf.Pie):
-            found["burst"] = (1e3 * float(aqm.burst or 0.0), "ms")
+            settings["burst"] = (1e3 * float(aqm.burst or 0.0), "ms")
         if isinstance(aqm, pf.CoupledPi2):
             # Its gains are on p', the table's on the k p' that marks Scalable packets.
             gains = {"alpha_scalable": aqm.alpha, "beta_scalable": aqm.beta}
-            found |= {key: (aqm.k * gain, "Hz") for key, gain in gains.items()}
+            settings |= {key: (aqm.k * gain, "Hz") for key, gain in gains.items()}
         rows += [
             {"setting": key, "scenario": name, "value": float(value), "unit": unit}
-            for key, (value, unit) in found.items()
+            for key, (value, unit) in settings.items()
         ]
     return rows
 

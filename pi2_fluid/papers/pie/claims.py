@@ -64,10 +64,10 @@ def half_the_rtt() -> Claim:
         Reading(gain=gain, kept=kept, delays=delays)
         for gain, kept, delays in product(_KAPPAS, (True, False), (1, 2))
     ]
-    found = fits(readings, (FULL, HALF, LIGHTEST), float(STATED[0]))
-    plain = [f for f in found if f.reading == DERIVED and f.times == 1]
+    candidates = fits(readings, (FULL, HALF, LIGHTEST), float(STATED[0]))
+    plain = [f for f in candidates if f.reading == DERIVED and f.times == 1]
     values = ", ".join(f"{fit.margin:.1f}" for fit in plain)
-    best = nearest(found, float(STATED[1]))
+    best = nearest(candidates, float(STATED[1]))
     factor, p = _gain_needed()
     return Claim(
         id="pie-18",
@@ -75,11 +75,11 @@ def half_the_rtt() -> Claim:
         text="The phase margin improves from 29.5 to 105.0 deg when the RTT is 50, not 100 ms.",
         computed=(
             f"Loads fitted to {STATED[0]} deg at 100 ms. As derived, at the same p, the three"
-            f" pairs of gains give {values} deg at 50 ms. Nearest of {len(found)} readings:"
+            f" pairs of gains give {values} deg at 50 ms. Nearest of {len(candidates)} readings:"
             f" {best}. {STATED[1]} deg would need {factor:.2f} times the largest gains, at p ="
             f" {p:.3f}."
         ),
-        verdict=decide(any(matches(fit.margin, STATED[1]) for fit in found)),
+        verdict=decide(any(matches(fit.margin, STATED[1]) for fit in candidates)),
         why=(
             "The paper gives neither gains nor load of this figure. No reading of its equation"
             " gives both numbers, at any load or with any of its gains."
@@ -91,8 +91,8 @@ def _half_the_rtt_without_delay() -> Claim:
     readings = [
         Reading(gain=gain, kept=kept, delays=0) for gain, kept in product(KAPPA, (True, False))
     ]
-    found = fits(readings, (FULL, HALF, LIGHTEST), float(STATED[0]))
-    best = nearest(found, float(STATED[1]))
+    candidates = fits(readings, (FULL, HALF, LIGHTEST), float(STATED[0]))
+    best = nearest(candidates, float(STATED[1]))
     as_printed = Reading(kept=False, delays=0)
     first, second = (
         float(phase_margin(as_printed, LOWEST, LIGHTEST, rtt)[0])
@@ -104,9 +104,9 @@ def _half_the_rtt_without_delay() -> Claim:
         text="The same two numbers, supposing that the loop's delay was left out of the phase.",
         computed=(
             f"{as_printed}, alpha = {LIGHTEST:g}, p = {LOWEST:g}: {first:.2f} deg at 100 ms, but"
-            f" {second:.1f} deg at 50 ms. Nearest of {len(found)} readings: {best}."
+            f" {second:.1f} deg at 50 ms. Nearest of {len(candidates)} readings: {best}."
         ),
-        verdict=decide(any(matches(fit.margin, STATED[1]) for fit in found)),
+        verdict=decide(any(matches(fit.margin, STATED[1]) for fit in candidates)),
         why=(
             "One reading comes close to the first number and not to the second; the other needs a"
             " gain that is printed nowhere. How the numbers came about is open."

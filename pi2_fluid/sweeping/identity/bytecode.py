@@ -56,30 +56,30 @@ def read_code(code: CodeType) -> Read:
     return found
 
 
-def _read(code: CodeType, found: Read, texts: list[str]) -> None:
+def _read(code: CodeType, reading: Read, texts: list[str]) -> None:
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
     locals_ = code.co_varnames, code.co_cellvars, code.co_freevars
-    found.words.append((*counts, code.co_flags & ~_DOCUMENTED, *locals_, code.co_exceptiontable))
-    found.names.update(code.co_names)
+    reading.words.append((*counts, code.co_flags & ~_DOCUMENTED, *locals_, code.co_exceptiontable))
+    reading.names.update(code.co_names)
     level = 0
     for step in dis.get_instructions(code):
         acts_on: object = step.arg
         if step.opcode in dis.hasconst:
             acts_on = step.argval
             if isinstance(acts_on, CodeType):
-                _read(acts_on, found, texts)
+                _read(acts_on, reading, texts)
                 acts_on = "code"
             elif isinstance(acts_on, str):
                 texts.append(acts_on)
         elif step.opcode in dis.hasname:
             acts_on = step.argval
             if "GLOBAL" in step.opname or step.opname == "LOAD_NAME":
-                found.looked_up.append(step.argval)
+                reading.looked_up.append(step.argval)
             elif step.opname == "IMPORT_NAME":
-                found.imported.append((step.argval, level))
+                reading.imported.append((step.argval, level))
             elif step.opname == "STORE_NAME" and step.argval in _OF_TEXT:
-                found.words.pop()
+                reading.words.pop()
                 continue
         if isinstance(acts_on, int) and (step.opcode in dis.hasconst or "SMALL" in step.opname):
             level = acts_on
-        found.words.append((step.opname, acts_on))
+        reading.words.append((step.opname, acts_on))

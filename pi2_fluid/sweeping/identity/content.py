@@ -184,10 +184,10 @@ class _Walk:
 
     def _read_function(self, function: types.FunctionType, name: str) -> None:
         self.is_code = True
-        said = read_code(function.__code__)
-        for word in said.words:
+        reading = read_code(function.__code__)
+        for word in reading.words:
             self.read(word, name)
-        self._names |= said.names
+        self._names |= reading.names
         for part in (function.__defaults__, function.__kwdefaults__, vars(function)):
             self.read(part, name)
         for variable, cell in zip(
@@ -195,11 +195,11 @@ class _Walk:
         ):
             self._say("closure", variable)
             self.read(cell, f"{variable} in {name}")
-        for word in said.looked_up:
+        for word in reading.looked_up:
             if word in function.__globals__:
                 self._say("global", word)
                 self.read(function.__globals__[word], f"{word} in {name}")
-        for imported, level in said.imported:
+        for imported, level in reading.imported:
             self._import(imported, level, function, name)
 
     def _import(self, module: str, level: int, function: types.FunctionType, name: str) -> None:

@@ -63,17 +63,17 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     >>> differences(old, {**old, "parts": {"reduce": "2b"}, "installed": {"numpy": "2.4"}})
     ['reduce', 'numpy (2.3, and now 2.4)']
     """
-    found = []
+    sentences = []
     if old["python"] and new["python"] and old["python"] != new["python"]:
         # Each compiles the same source otherwise, so that nothing can be said of the code itself.
-        found.append(f"Python ({old['python']}, and now {new['python']})")
+        sentences.append(f"Python ({old['python']}, and now {new['python']})")
     else:
         parts = dict.fromkeys([*new["parts"], *old["parts"]])
-        found += [name for name in parts if old["parts"].get(name) != new["parts"].get(name)]
+        sentences += [name for name in parts if old["parts"].get(name) != new["parts"].get(name)]
     for name in dict.fromkeys([*new["installed"], *old["installed"]]):
         before, now = old["installed"].get(name), new["installed"].get(name)
         if before and now and before != now:
-            found.append(f"{name} ({before}, and now {now})")
+            sentences.append(f"{name} ({before}, and now {now})")
     if old.get("version") != new.get("version"):
-        found.append(f"version ({old.get('version')}, and now {new.get('version')})")
-    return found
+        sentences.append(f"version ({old.get('version')}, and now {new.get('version')})")
+    return sentences

@@ -100,25 +100,25 @@ class Rests(Pointwise):
 
 def _rest_dataset(point: OperatingPoint | NetworkPoint, network: Network) -> xr.Dataset:
     """Return where a network rests as a Dataset."""
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     if isinstance(point, OperatingPoint):
-        found["controller"] = ((), float(point.controller), *_OF_LINKS["controller"])
-        found["queue"] = ((), float(point.queue), *_OF_LINKS["queue"])
+        columns["controller"] = ((), float(point.controller), *_OF_LINKS["controller"])
+        columns["queue"] = ((), float(point.queue), *_OF_LINKS["queue"])
         delay = np.asarray(point.queue_delay, dtype=float)
         dims = ("band",) if delay.ndim else ()
-        found["queue_delay"] = (dims, delay, *_OF_LINKS["queue_delay"])
+        columns["queue_delay"] = (dims, delay, *_OF_LINKS["queue_delay"])
     else:
         for name, about in _OF_LINKS.items():
-            found[name] = (("link",), getattr(point, name).to_numpy().astype(float), *about)
+            columns[name] = (("link",), getattr(point, name).to_numpy().astype(float), *about)
     for name, about in _OF_CLASSES.items():
-        found[name] = (("flows",), np.array(getattr(point, name), dtype=float), *about)
+        columns[name] = (("flows",), np.array(getattr(point, name), dtype=float), *about)
     labels = {"flows": list(network.class_names)}
     if not isinstance(point, OperatingPoint):
         labels["link"] = list(network.node_names)
     return xr.Dataset(
         {
             name: (dims, values, {"units": units, "long_name": text})
-            for name, (dims, values, units, text) in found.items()
+            for name, (dims, values, units, text) in columns.items()
         },
         {
             name: (name, np.array(names, dtype=object), {"units": "1", "long_name": name})

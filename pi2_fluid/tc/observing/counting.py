@@ -131,19 +131,19 @@ def counts_of_entry(entry: Mapping[str, Any]) -> Counts:
 
 
 def _numbers(entry: Mapping[str, Any]) -> dict[str, float]:
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for key, value in entry.items():
         if type(value) not in {int, float} or key in _NO_COUNTER or not abs(value) <= _LARGEST:
             continue
         name = key.replace("-", "_")
         name = _OF_TIN.get(name, name)
         if name.endswith("_us"):
-            found[name.removesuffix("_us")] = value / 1e6
+            numbers[name.removesuffix("_us")] = value / 1e6
         elif name in _MICROSECONDS:
-            found[name] = value / 1e6
+            numbers[name] = value / 1e6
         else:
-            found[name] = _BITS * value if name in _RATES else value
-    return found
+            numbers[name] = _BITS * value if name in _RATES else value
+    return numbers
 
 
 def counts_of_lines(kind: str, lines: Sequence[Sequence[str]]) -> Counts:
@@ -156,7 +156,7 @@ def counts_of_lines(kind: str, lines: Sequence[Sequence[str]]) -> Counts:
     >>> counts_of_lines("htb", [["lended:", "5", "borrowed:", "0", "giants:", "0"]])
     {'': {'lended': 5, 'borrowed': 0, 'giants': 0}}
     """
-    found: Counts = {"": {}}
+    counts: Counts = {"": {}}
     tins: tuple[str, ...] = ()
     for words in lines:
         if kind == "cake":
@@ -164,10 +164,10 @@ def counts_of_lines(kind: str, lines: Sequence[Sequence[str]]) -> Counts:
             if tins and words[0] in _ROWS and len(words) == len(tins) + 1:
                 for tin, word in zip(tins, words[1:], strict=True):
                     if (value := _value(word)) is not None:
-                        found.setdefault(f"tin {tin}", {})[_ROWS[words[0]]] = value
+                        counts.setdefault(f"tin {tin}", {})[_ROWS[words[0]]] = value
                 continue
-        found[""] |= _of_line(kind, words)
-    return found
+        counts[""] |= _of_line(kind, words)
+    return counts
 
 
 def _heading(words: Sequence[str]) -> tuple[str, ...]:

@@ -180,19 +180,19 @@ class Follower(LineReader):
 
     def feed(self, line: str) -> Iterator[Output]:
         """Read one line, and yield the outputs that it ends."""
-        for each in clean(line).splitlines():
+        for piece in clean(line).splitlines():
             if self._held:
                 held, self._held = self._held, ""
-                if _GOES_ON[held].match(each):
+                if _GOES_ON[held].match(piece):
                     self._value(held)
-                    self._value(each)
+                    self._value(piece)
                     continue
-            if self._pending and self._is_cut_by(each):
+            if self._pending and self._is_cut_by(piece):
                 self._give_up("an output was cut off, and the next stands behind it")
             if self._pending:
-                self._value(each)
-            elif not self._json_line(each):
-                self._plain(each)
+                self._value(piece)
+            elif not self._json_line(piece):
+                self._plain(piece)
         yield from self._taken()
 
     def pause(self) -> Iterator[Output]:

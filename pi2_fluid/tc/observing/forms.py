@@ -24,23 +24,23 @@ def form_of(observations: Iterable[Observation]) -> str:
     nameless = sum(one.source == "printed" and one.dev is None for one in seen)
     typed = sum(len(one.blocks) for one in seen if one.source == "typed")
     configured = sum(len(one.blocks) for one in seen if one.source == "configuration")
-    said = []
+    parts = []
     if printed:
         names = [named(*where) for where in printed]
         listed = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
-        said.append(f"{_count(len(names), 'device')} ({listed})")
-        said += [
+        parts.append(f"{_count(len(names), 'device')} ({listed})")
+        parts += [
             f"{count} instants of {named(*where)}"
             for where, count in list(printed.items())[:_NAMED]
             if count > 1
         ]
     if nameless:
-        said.append(f"{_count(nameless, 'output')} that name{'s' * (nameless == 1)} no device")
+        parts.append(f"{_count(nameless, 'output')} that name{'s' * (nameless == 1)} no device")
     if typed:
-        said.append(f"{_count(typed, 'line')} that ask{'s' * (typed == 1)} for a queue")
+        parts.append(f"{_count(typed, 'line')} that ask{'s' * (typed == 1)} for a queue")
     if configured:
-        said.append(f"{_count(configured, 'queue')} of a configuration")
-    return ", ".join(said)
+        parts.append(f"{_count(configured, 'queue')} of a configuration")
+    return ", ".join(parts)
 
 
 def is_plain(observations: Iterable[Observation]) -> bool:

@@ -91,7 +91,7 @@ def read_metrics(text: str) -> list[Observation]:
     >>> seen.dev, seen.blocks[0].kind, seen.blocks[0].statistics
     ('wan0', 'pie', {'drops': 26})
     """
-    found: dict[tuple[str, str], Observation] = {}
+    observations: dict[tuple[str, str], Observation] = {}
     if 'kind="' not in text:
         return []
     for line in text.splitlines():
@@ -99,13 +99,13 @@ def read_metrics(text: str) -> list[Observation]:
         if sample is None or {"band", "class"} & sample.labels.keys():
             continue
         dev, kind = sample.labels["device"], sample.labels["kind"]
-        if (dev, kind) not in found:
-            found[dev, kind] = Observation(dev=dev, blocks=[_block(kind, dev)])
-        (block,) = found[dev, kind].blocks
+        if (dev, kind) not in observations:
+            observations[dev, kind] = Observation(dev=dev, blocks=[_block(kind, dev)])
+        (block,) = observations[dev, kind].blocks
         whole = sample.name not in {"delay", "prob"}
         value = int(sample.value) if whole else sample.value
         block.statistics = {**(block.statistics or {}), sample.name: value}
-    return list(found.values())
+    return list(observations.values())
 
 
 def _block(kind: str, dev: str) -> Block:

@@ -76,15 +76,15 @@ def _sections(text: str) -> list[tuple[str, dict[str, str]]]:
     return found
 
 
-def _add(found: Observation, section: str, entries: dict[str, str]) -> None:
+def _add(observation: Observation, section: str, entries: dict[str, str]) -> None:
     parent = entries.get("Parent", "root")
     if section == _CLASS:
         place = place_of(entries.get("ClassId", ""))
         rate = entries.get("CeilRate", entries.get("Rate", ""))
-        found.classes[place] = ShapedClass(place, place_of(parent), _rate(rate))
+        observation.classes[place] = ShapedClass(place, place_of(parent), _rate(rate))
         return
     kind, words = _QUEUES[section]
-    line = ["dev", found.dev] if found.dev else []
+    line = ["dev", observation.dev] if observation.dev else []
     line += [parent] if parent == "root" else ["parent", parent]
     line += ["handle", f"{entries['Handle']}:"] if "Handle" in entries else []
     line.append(kind)
@@ -93,7 +93,7 @@ def _add(found: Observation, section: str, entries: dict[str, str]) -> None:
             line += _option(word, entries[key])
     block = read_proposal(line)
     block.remarks = (_DEFAULTS,)
-    found.blocks.append(block)
+    observation.blocks.append(block)
 
 
 def _option(word: str, value: str) -> list[str]:

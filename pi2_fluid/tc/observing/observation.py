@@ -79,21 +79,21 @@ class Observation:
         6000000.0
         """
         rates = [_rate_of(block)] if block.kind == "cake" else []
-        place, passed = place_of(block.parent or ""), set[str]()
-        while ":" in place and place not in passed:
-            passed.add(place)
-            shaped = self.classes.get(place)
+        handle_above, passed = place_of(block.parent or ""), set[str]()
+        while ":" in handle_above and handle_above not in passed:
+            passed.add(handle_above)
+            shaped = self.classes.get(handle_above)
             if shaped is not None:
                 rates.append(shaped.rate)
             if shaped is not None and ":" in shaped.parent:
-                place = shaped.parent
+                handle_above = shaped.parent
                 continue
-            handle = f"{place.partition(':')[0]}:"
+            handle = f"{handle_above.partition(':')[0]}:"
             owner = next((one for one in self.blocks if place_of(one.handle) == handle), None)
             if owner is None:
                 break
             rates.append(_rate_of(owner))
-            place = place_of(owner.parent or "")
+            handle_above = place_of(owner.parent or "")
         return min((rate for rate in rates if rate is not None), default=None)
 
 

@@ -49,7 +49,7 @@ def series_of(reading: Reading, *, one_device: bool = False) -> list[Series]:
     one_device : bool
         Whether outputs that name no device are known to be of the same.
     """
-    found: list[Series] = []
+    series: list[Series] = []
     latest: dict[Any, Series] = {}
     for block in reading.blocks:
         where = reading.where(block)
@@ -62,8 +62,8 @@ def series_of(reading: Reading, *, one_device: bool = False) -> list[Series]:
             before.times.append(time)
             continue
         latest[key] = Series(blocks=[block], times=[time])
-        found.append(latest[key])
-    return found
+        series.append(latest[key])
+    return series
 
 
 def _identity(block: Block) -> tuple[object, ...]:

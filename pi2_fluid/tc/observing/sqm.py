@@ -53,22 +53,22 @@ def read_sqm(text: str) -> Iterator[Observation]:
 
 
 def _sections(text: str) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = []
+    sections: list[dict[str, str]] = []
     if "config queue" not in text and "sqm." not in text:
-        return found
+        return sections
     shown: dict[str, dict[str, str]] = {}
     open_section = False
     for line in text.splitlines():
         if _SECTION.fullmatch(line):
-            found.append({})
+            sections.append({})
             open_section = True
         elif line.lstrip().startswith("config "):
             open_section = False
         elif open_section and (option := _OPTION.fullmatch(line)):
-            found[-1][option[1]] = option[3]
+            sections[-1][option[1]] = option[3]
         elif option := _SHOWN.fullmatch(line):
             shown.setdefault(option[1], {})[option[2]] = option[4]
-    return [*found, *shown.values()]
+    return [*sections, *shown.values()]
 
 
 def _made(kind: str, dev: str | None, rate: int, options: dict[str, str], way: str) -> Observation:

@@ -53,7 +53,7 @@ def _alike() -> Claim:
     apart = {name: times["PI2"] / times[name] - 1.0 for name in ("PIE", "bare PIE")}
     every = np.abs(np.stack(list(apart.values())))
     typical = np.median(every, axis=1)
-    told = [
+    ranges = [
         f"{100 * middle:.0f} % in the median and {100 * mean:.0f} % in the mean from {name}"
         for name, (middle, mean) in zip(apart, typical, strict=True)
     ]
@@ -67,7 +67,7 @@ def _alike() -> Claim:
         computed=(
             f"{len(settings)} settings of {RATES[0]:g} to {RATES[-1]:g} Mbit/s, {RTTS[0]:g} to"
             f" {RTTS[-1]:g} ms, Web-like flows for {100 * LOADS[0]:g} or {100 * LOADS[1]:g} % of"
-            f" the link beside a long one: PI2 typically is {' and '.join(told)}; at most"
+            f" the link beside a long one: PI2 typically is {' and '.join(ranges)}; at most"
             f" {100 * every[..., 0].max():.0f} and {100 * every[..., 1].max():.0f} %, with"
             f" {rate:g} Mbit/s, {rtt:g} ms and {100 * load:g} %."
         ),
