@@ -15,8 +15,9 @@
 #include "binding/arguments.h"
 #include "binding/arrays.h"
 #include "binding/linear_class.h"
-#include "margins/search/crossings.h"
 #include "margins/closed/sampled_margins.h"
+#include "margins/search/crossings.h"
+#include "margins/search/linear_loop.h"
 
 namespace nb = nanobind;
 using namespace binding;
@@ -144,7 +145,7 @@ class LinearLoops {
 
     Table margins(std::size_t first, std::size_t last) const
     {
-        return each(first, last, 7, [](const pi2_linear_loop &loop, pi2_searching &room, double *found) {
+        return each(first, last, 7, [](const pi2_loop &loop, pi2_searching &room, double *found) {
             pi2_loop_margins margins = {};
             const pi2_outcome outcome = pi2_find_margins(&loop, &room, &margins);
             const double row[] = {margins.gm_db, margins.pm_deg,   margins.w_gc,    margins.w_pc,
@@ -156,14 +157,14 @@ class LinearLoops {
 
     Table nearest(std::size_t first, std::size_t last) const
     {
-        return each(first, last, 1, [](const pi2_linear_loop &loop, pi2_searching &room, double *found) {
+        return each(first, last, 1, [](const pi2_loop &loop, pi2_searching &room, double *found) {
             return pi2_find_nearest(&loop, &room, found);
         });
     }
 
     Table unstable(std::size_t first, std::size_t last) const
     {
-        return each(first, last, 1, [](const pi2_linear_loop &loop, pi2_searching &room, double *found) {
+        return each(first, last, 1, [](const pi2_loop &loop, pi2_searching &room, double *found) {
             int count = 0;
             const pi2_outcome outcome = pi2_count_unstable(&loop, &room, &count);
             *found = count == PI2_ON_CONTOUR ? -1.0 : count;
@@ -187,7 +188,7 @@ class LinearLoops {
                 pi2_linear_loop loop;
                 pi2_outcome outcome = PI2_NO_MEMORY;
                 if (prepare(i, room, loop))
-                    outcome = function(loop, room.searching, found.data());
+                    outcome = function(pi2_loop_of_rates(&loop), room.searching, found.data());
                 done = outcome != PI2_NO_MEMORY;
                 for (std::size_t row = 0; row < rows; row++)
                     table[row * n + i - first] =
@@ -199,6 +200,20 @@ class LinearLoops {
         return nb::cast<Table>(as_array(std::move(table), {rows, n}));
     }
 
+    pi2_controller controller_at(std::size_t i) const
+    {
+        pi2_controller controller = {};
+        controller.update = update;
+        controller.degree = static_cast<int>(top.shape(0)) - 1;
+        for (int k = 0; k <= controller.degree; k++) {
+            controller.top[k] = top(static_cast<std::size_t>(k), i);
+            controller.bottom[k] = bottom(static_cast<std::size_t>(k), i);
+        }
+        controller.unit = unit(i);
+        controller.interval = interval(i);
+        return controller;
+    }
+
     bool prepare(std::size_t i, Room &room, pi2_linear_loop &loop) const
     {
         room.classes.clear();
@@ -208,16 +223,9 @@ class LinearLoops {
         for (const EchoColumns &echo : echoes)
             room.echoes.push_back(echo.at(i));
         loop = {};
-        loop.update = update;
+        loop.controller = controller_at(i);
         loop.classes = room.classes.size();
         loop.cls = room.classes.data();
-        loop.degree = static_cast<int>(top.shape(0)) - 1;
-        for (int k = 0; k <= loop.degree; k++) {
-            loop.top[k] = top(static_cast<std::size_t>(k), i);
-            loop.bottom[k] = bottom(static_cast<std::size_t>(k), i);
-        }
-        loop.unit = unit(i);
-        loop.interval = interval(i);
         loop.integrators = static_cast<int>(integrators(i));
         loop.settles = settles(i) != 0;
         loop.slow = slow(i);
@@ -225,7 +233,7 @@ class LinearLoops {
             const auto all = static_cast<std::size_t>(aliases(i));
             const auto make = [&](std::size_t count) {
                 return pi2_linear_sums_make(simd, room.classes.size(), room.classes.data(), room.echoes.size(),
-                                            room.echoes.data(), loop.interval, count);
+                                            room.echoes.data(), loop.controller.interval, count);
             };
             room.sums.reset(make(all));
             room.rough.reset(make(pi2_rough_aliases(all)));

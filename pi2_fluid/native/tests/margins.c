@@ -14,6 +14,7 @@
 #include "margins/aliases/ack_plant.h"
 #include "margins/aliases/alias_sums.h"
 #include "margins/search/crossings.h"
+#include "margins/search/linear_loop.h"
 #include "margins/vector/block.h"
 #include "margins/closed/margins.h"
 #include "margins/vector/processor.h"
@@ -293,26 +294,31 @@ static int searches(void)
         for (size_t c = 0; c < classes; c++)
             cls[c] = one_state(own, own, -10.0 * gain / (double)classes, 0, 0, 1, -1.0 / rtt, 1.0 / (double)classes,
                                rtt * (1.0 + 0.5 * (double)c));
-        pi2_linear_loop loop = {.update = (pi2_update)(k % 3), .classes = classes, .cls = cls, .degree = 1, .interval = T,
-                                .integrators = 1, .settles = 1, .slow = fmin(1.0 / cls[classes - 1].rtt, 2.0 * mu / rtt)};
+        pi2_linear_loop by_rates = {.controller = {.update = (pi2_update)(k % 3), .degree = 1, .interval = T},
+                                    .classes = classes, .cls = cls, .integrators = 1, .settles = 1,
+                                    .slow = fmin(1.0 / cls[classes - 1].rtt, 2.0 * mu / rtt)};
+        pi2_controller *const controller = &by_rates.controller;
         pi2_linear_sums *const sums = pi2_linear_sums_make(0, classes, cls, 0, NULL, T, 40);
         pi2_linear_sums *const rough = pi2_linear_sums_make(0, classes, cls, 0, NULL, T, pi2_rough_aliases(40));
-        loop.sums = sums;
-        loop.rough = k % 4 ? rough : NULL;
+        by_rates.sums = sums;
+        by_rates.rough = k % 4 ? rough : NULL;
         const double alpha = 0.02, beta = 0.2;
-        const int sampled = loop.update == PI2_SAMPLED;
-        loop.unit = sampled ? 1.0 : T / 2.0;
-        loop.top[0] = alpha;
-        loop.top[1] = sampled ? beta : alpha + 2.0 * beta;
-        loop.bottom[1] = sampled ? 1.0 : 2.0;
+        const int sampled = controller->update == PI2_SAMPLED;
+        controller->unit = sampled ? 1.0 : T / 2.0;
+        controller->top[0] = alpha;
+        controller->top[1] = sampled ? beta : alpha + 2.0 * beta;
+        controller->bottom[1] = sampled ? 1.0 : 2.0;
+        if (!sums || !rough)
+            abort();
+        const pi2_loop loop = pi2_loop_of_rates(&by_rates);
         pi2_loop_margins found;
         double distance;
         int count;
-        if (!sums || !rough || pi2_find_margins(&loop, &room, &found) != PI2_DONE
+        if (pi2_find_margins(&loop, &room, &found) != PI2_DONE
             || pi2_find_nearest(&loop, &room, &distance) != PI2_DONE
             || pi2_count_unstable(&loop, &room, &count) != PI2_DONE)
             abort();
-        const pi2_curve L = pi2_linear_response(&loop);
+        const pi2_curve L = loop.response;
         double at[2];
         if (isfinite(found.w_gc) && L.at(L.of, 1, &found.w_gc, at)) {
             worst = fmax(worst, fabs(hypot(at[0], at[1]) - 1.0));

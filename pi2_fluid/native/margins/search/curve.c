@@ -70,6 +70,30 @@ pi2_outcome pi2_path_grid(pi2_path *path, double low, double high, double spacin
     return PI2_DONE;
 }
 
+pi2_outcome pi2_path_include(pi2_path *path, size_t n, const double *w)
+{
+    const double first = path->w[0], last = path->w[path->n - 1];
+    size_t from = 0, until = n;
+    while (from < n && w[from] <= first)
+        from++;
+    while (until > from && w[until - 1] >= last)
+        until--;
+    if (until == from)
+        return PI2_DONE;
+    if (!reserve(path, path->n + until - from))
+        return PI2_NO_MEMORY;
+    size_t old = path->n, new = until, to = path->n + until - from;
+    path->n = to;
+    while (new > from) /* from the back, in place; the first one is never reached */
+        path->w[--to] = path->w[old - 1] > w[new - 1] ? path->w[--old] : w[--new];
+    size_t kept = 1;
+    for (size_t i = 1; i < path->n; i++) /* each once */
+        if (path->w[i] != path->w[kept - 1])
+            path->w[kept++] = path->w[i];
+    path->n = kept;
+    return PI2_DONE;
+}
+
 /* --- following ------------------------------------------------------------------------------- */
 
 static void insert(pi2_path *path, size_t at, double w, const double *value, unsigned char followed)
@@ -135,7 +159,7 @@ pi2_outcome pi2_path_follow(pi2_path *path, const pi2_curve *curve, pi2_path *sp
 
 /* --- turns ----------------------------------------------------------------------------------- */
 
-static double angle_between(const double *a, const double *b)
+double pi2_angle_between(const double *a, const double *b)
 {
     return atan2(b[1] * a[0] - b[0] * a[1], b[0] * a[0] + b[1] * a[1]);
 }
@@ -145,6 +169,24 @@ static double off_real(const double *value)
 {
     const double half = atan2(value[1], value[0]) / PI2_PI;
     return half - round(half);
+}
+
+int pi2_zeros_of(double change, const double *first, const double *last)
+{
+    const double count = -change / PI2_PI + off_real(last) - off_real(first), whole = round(count);
+    return fabs(count - whole) < 1e-6 && fabs(whole) < 1e9 ? (int)whole : PI2_ON_CONTOUR;
+}
+
+double pi2_path_change(const pi2_path *path)
+{
+    double change = 0.0;
+    for (size_t i = 0; i < path->n; i++) {
+        const double *const at = path->values + 2 * i;
+        if (!(at[0] * at[0] + at[1] * at[1] > 0.0))
+            return NAN;
+        change += i ? pi2_angle_between(at - 2, at) : 0.0;
+    }
+    return change;
 }
 
 /* Whether a curve has turned by less than 1.5 from one point to the next; not if either is 0 or not a number. */
@@ -174,12 +216,10 @@ pi2_outcome pi2_path_turns(const pi2_path *path, const pi2_curve *rest, double e
         if (!rest->at(rest->of, TAIL, w, tail))
             return PI2_NO_MEMORY;
         for (int i = 0; i + 1 < TAIL; i++)
-            change += angle_between(tail + 2 * i, tail + 2 * i + 2);
-        change -= angle_between(tail, last);
+            change += pi2_angle_between(tail + 2 * i, tail + 2 * i + 2);
+        change -= pi2_angle_between(tail, last);
         memcpy(last, tail + 2 * TAIL - 2, sizeof last);
     }
-    const double count = -change / PI2_PI + off_real(last) - off_real(first), whole = round(count);
-    if (fabs(count - whole) < 1e-6 && fabs(whole) < 1e9)
-        *zeros = (int)whole;
+    *zeros = pi2_zeros_of(change, first, last);
     return PI2_DONE;
 }

@@ -37,6 +37,9 @@ void pi2_path_free(pi2_path *path);
  * points per decade. */
 pi2_outcome pi2_path_grid(pi2_path *path, double low, double high, double spacing, double finer);
 
+/* Takes n frequencies more, rising, of which those count that lie between the first and the last one. */
+pi2_outcome pi2_path_include(pi2_path *path, size_t n, const double *w);
+
 /* Evaluates the curve there, and between neighbours that differ by 0.4 or more in phase and in ln|L|; `spare` is room. */
 pi2_outcome pi2_path_follow(pi2_path *path, const pi2_curve *curve, pi2_path *spare);
 
@@ -51,6 +54,15 @@ static inline double pi2_turns_between(const double *a, const double *b)
 
 /* Instead of a count of zeros: one lies on the contour. */
 #define PI2_ON_CONTOUR INT_MIN
+
+/* By how much the phase of a followed path changes (rad); NaN if it passes through 0. */
+double pi2_path_change(const pi2_path *path);
+
+/* By how much it changes from one value to the next. */
+double pi2_angle_between(const double *a, const double *b);
+
+/* A change of phase along half a contour, from one value to another that are nearly real, as a number of zeros. */
+int pi2_zeros_of(double change, const double *first, const double *last);
 
 /* Zeros on the right of a contour of which a followed path is half, and from there on to `end` the curve `rest`, unless
  * that is NULL, which the curve stays within 30 degrees of. */

@@ -3,56 +3,8 @@
 #include <math.h>
 
 #include "elementary.h"
-
-/* --- complex numbers ------------------------------------------------------------------------- */
-
-typedef struct {
-    double re, im;
-} number;
-
-static number times(number a, number b)
-{
-    return (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
-static number plus(number a, number b)
-{
-    return (number){a.re + b.re, a.im + b.im};
-}
-
-static number scaled(double factor, number a)
-{
-    return (number){factor * a.re, factor * a.im};
-}
-
-static number over(number a, number b)
-{
-    const double size = 1.0 / (b.re * b.re + b.im * b.im);
-    return (number){size * (a.re * b.re + a.im * b.im), size * (a.im * b.re - a.re * b.im)};
-}
-
-/* e^{-j angle} */
-static number turned(double angle)
-{
-    double sine, cosine;
-    if (fabs(angle) < PI2_SINCOS_LIMIT) {
-        pi2_sincos(0, angle, &sine, &cosine);
-    } else {
-        sine = sin(angle);
-        cosine = cos(angle);
-    }
-    return (number){cosine, -sine};
-}
-
-static number polynomial(const double *coefficients, int degree, number x)
-{
-    number sum = {coefficients[degree], 0.0};
-    for (int k = degree - 1; k >= 0; k--) {
-        sum = times(sum, x);
-        sum.re += coefficients[k];
-    }
-    return sum;
-}
+#include "margins/search/controlling.h"
+#include "margins/search/counting.h"
 
 /* A polynomial of pi2_linear_class. */
 static number in_both(const double *of, int states, number s, number e)
@@ -63,39 +15,22 @@ static number in_both(const double *of, int states, number s, number e)
     return sum;
 }
 
-static void store(number value, double *to)
-{
-    to[0] = value.re;
-    to[1] = value.im;
-}
-
 /* --- the parts of a loop --------------------------------------------------------------------- */
 
-static double lag(const pi2_linear_loop *loop)
+static double longest(const pi2_linear_loop *loop)
 {
-    return loop->update == PI2_DELAYED ? loop->interval / 2.0 : 0.0;
-}
-
-double pi2_linear_longest(const pi2_linear_loop *loop)
-{
-    double longest = 0.0;
+    double found = 0.0;
     for (size_t c = 0; c < loop->classes; c++)
-        longest = fmax(longest, loop->cls[c].rtt);
-    return longest + lag(loop);
+        found = fmax(found, loop->cls[c].rtt);
+    return found + pi2_controller_lag(&loop->controller);
 }
 
-double pi2_linear_end(const pi2_linear_loop *loop)
+static double shortest(const pi2_linear_loop *loop)
 {
-    return loop->update == PI2_SAMPLED ? PI2_PI / loop->interval : INFINITY;
-}
-
-/* What the polynomials are of: s unit, or 1 - e^{-jwT} without cancellation at low frequency. */
-static number variable(const pi2_linear_loop *loop, double w)
-{
-    if (loop->update != PI2_SAMPLED)
-        return (number){0.0, w * loop->unit};
-    const number half = turned(0.5 * w * loop->interval);
-    return (number){2.0 * half.im * half.im, -2.0 * half.im * half.re};
+    double found = INFINITY;
+    for (size_t c = 0; c < loop->classes; c++)
+        found = fmin(found, loop->cls[c].rtt);
+    return found;
 }
 
 /* The parts of the plant without a division: `drive`, and s - feedback, both times the senders' determinants. Unless scale
@@ -135,7 +70,8 @@ static void entire(const pi2_linear_loop *loop, double w, double scale, number *
 static int respond_by(const pi2_linear_loop *loop, const pi2_linear_sums *sums, size_t n, const double *w, double *values)
 {
     enum { MANY = 32 };
-    const double late = lag(loop);
+    const pi2_controller *const controller = &loop->controller;
+    const double late = pi2_controller_lag(controller);
     for (size_t p = 0; p < n; p += MANY) {
         const size_t many = n - p < MANY ? n - p : MANY;
         double s[2 * MANY], sum[2 * MANY];
@@ -143,13 +79,13 @@ static int respond_by(const pi2_linear_loop *loop, const pi2_linear_sums *sums, 
             s[2 * i] = 0.0;
             s[2 * i + 1] = w[p + i];
         }
-        if (loop->update == PI2_SAMPLED && !pi2_linear_sums_at(sums, many, s, sum))
+        if (controller->update == PI2_SAMPLED && !pi2_linear_sums_at(sums, many, s, sum))
             return 0;
         for (size_t i = 0; i < many; i++) {
             const double at = w[p + i];
-            const number x = variable(loop, at);
-            number L = over(polynomial(loop->top, loop->degree, x), polynomial(loop->bottom, loop->degree, x));
-            if (loop->update == PI2_SAMPLED) {
+            const number x = controller_variable(controller, at);
+            number L = over(controller_top(controller, x), controller_bottom(controller, x));
+            if (controller->update == PI2_SAMPLED) {
                 L = times(times(L, x), (number){sum[2 * i], sum[2 * i + 1]});
             } else {
                 number drive, plant;
@@ -175,14 +111,9 @@ static int sketch(const void *of, size_t n, const double *w, double *values)
     return respond_by(loop, loop->rough, n, w, values);
 }
 
-pi2_curve pi2_linear_response(const pi2_linear_loop *loop)
+static pi2_curve sketch_of(const pi2_linear_loop *loop)
 {
-    return (pi2_curve){respond, loop};
-}
-
-pi2_curve pi2_linear_sketch(const pi2_linear_loop *loop)
-{
-    const double end = pi2_linear_end(loop);
+    const double end = pi2_controller_end(&loop->controller);
     double a[2], b[2];
     const int known = loop->rough && sketch(loop, 1, &end, a) && respond(loop, 1, &end, b);
     return (pi2_curve){known && hypot(a[0] - b[0], a[1] - b[1]) < 1e-4 * hypot(b[0], b[1]) ? sketch : respond, loop};
@@ -190,36 +121,31 @@ pi2_curve pi2_linear_sketch(const pi2_linear_loop *loop)
 
 /* --- characteristic functions ---------------------------------------------------------------- */
 
+/* The characteristic function of the closed loop and that of senders and queue alone, over (s + 1/longest)^n: both tend to 1
+ * at high frequency. */
 static int closed(const void *of, size_t n, const double *w, double *values)
 {
     const pi2_linear_loop *const loop = of;
-    const double scale = 1.0 / pi2_linear_longest(loop), late = lag(loop);
-    double leading = loop->bottom[loop->degree];
-    for (int k = 0; k < loop->degree; k++)
-        leading *= loop->unit;
+    const pi2_controller *const controller = &loop->controller;
+    const double scale = 1.0 / longest(loop), late = pi2_controller_lag(controller), leading = controller_leading(controller);
     for (size_t i = 0; i < n; i++) {
-        const number x = variable(loop, w[i]), unit = {scale, w[i]};
+        const number x = controller_variable(controller, w[i]), unit = {scale, w[i]};
         number drive, plant;
         entire(loop, w[i], scale, &drive, &plant);
-        number found = times(polynomial(loop->bottom, loop->degree, x), plant);
+        number found = times(controller_bottom(controller, x), plant);
         drive = late > 0.0 ? times(drive, turned(w[i] * late)) : drive;
-        found = scaled(1.0 / leading, plus(found, times(polynomial(loop->top, loop->degree, x), drive)));
-        for (int k = 0; k <= loop->degree; k++)
+        found = scaled(1.0 / leading, plus(found, times(controller_top(controller, x), drive)));
+        for (int k = 0; k <= controller->degree; k++)
             found = over(found, unit);
         store(found, values + 2 * i);
     }
     return 1;
 }
 
-pi2_curve pi2_linear_closed(const pi2_linear_loop *loop)
-{
-    return (pi2_curve){closed, loop};
-}
-
 static int open(const void *of, size_t n, const double *w, double *values)
 {
     const pi2_linear_loop *const loop = of;
-    const double scale = 1.0 / pi2_linear_longest(loop);
+    const double scale = 1.0 / longest(loop);
     for (size_t i = 0; i < n; i++) {
         number drive, plant;
         entire(loop, w[i], scale, &drive, &plant);
@@ -228,22 +154,23 @@ static int open(const void *of, size_t n, const double *w, double *values)
     return 1;
 }
 
-pi2_curve pi2_linear_open(const pi2_linear_loop *loop)
+static pi2_outcome count(const pi2_loop *loop, pi2_searching *room, int *found)
 {
-    return (pi2_curve){open, loop};
-}
-
-static int denominator(const void *of, size_t n, const double *w, double *values)
-{
-    const pi2_linear_loop *const loop = of;
-    for (size_t i = 0; i < n; i++)
-        store(polynomial(loop->bottom, loop->degree, variable(loop, w[i])), values + 2 * i);
-    return 1;
-}
-
-pi2_curve pi2_linear_denominator(const pi2_linear_loop *loop)
-{
-    return (pi2_curve){denominator, loop};
+    const pi2_linear_loop *const of = loop->of;
+    const pi2_curve close = {closed, of}, apart = {open, of};
+    double degree = 1.0;
+    for (size_t c = 0; c < of->classes; c++)
+        degree += of->cls[c].states;
+    if (of->controller.update != PI2_SAMPLED)
+        return pi2_count_right(loop, &close, degree + of->controller.degree, room, found);
+    pi2_outcome outcome = pi2_count_right(loop, &apart, degree, room, found);
+    if (outcome != PI2_DONE || *found == PI2_ON_CONTOUR)
+        return outcome;
+    const pi2_curve denominator = pi2_controller_denominator(&of->controller);
+    int turns;
+    outcome = pi2_count_sampled(loop, &denominator, room, &turns);
+    *found = turns == PI2_ON_CONTOUR ? turns : *found + turns;
+    return outcome;
 }
 
 /* --- bounds ---------------------------------------------------------------------------------- */
@@ -266,57 +193,32 @@ static double plant_bound(const pi2_linear_loop *loop, double w, int *falls)
     return w > feedback ? drive / (w - feedback) : INFINITY;
 }
 
-static double size_at(const pi2_linear_loop *loop, double w)
+static double bound(const void *of, double w)
 {
-    const number x = variable(loop, w);
-    const number found = over(polynomial(loop->top, loop->degree, x), polynomial(loop->bottom, loop->degree, x));
-    return loop->update == PI2_SAMPLED ? hypot(found.re, found.im) * hypot(x.re, x.im) : hypot(found.re, found.im);
-}
-
-/* The largest gain of the controller from w on, up to pi/T if it is sampled. */
-static double controller_bound(const pi2_linear_loop *loop, double w)
-{
-    enum { POINTS = 200 };
-    const double end = loop->update == PI2_SAMPLED ? pi2_linear_end(loop) : 1e6 * w;
-    /* |top|^2 and |bottom|^2 of first degree are linear in w^2, or in cos wT, of which their quotient is monotone; if it is
-     * sampled, of an integrator alone, whose quotient with 1 - y is a number. */
-    if (loop->degree <= 1 && (loop->update != PI2_SAMPLED || loop->bottom[0] == 0.0))
-        return fmax(size_at(loop, w), size_at(loop, end));
-    double most = 0.0;
-    for (int i = 0; i < POINTS; i++) {
-        const double part = (double)i / (POINTS - 1);
-        const double v = loop->update == PI2_SAMPLED ? w + part * (end - w) : w * pow(end / w, part);
-        most = fmax(most, size_at(loop, v));
-    }
-    return most;
-}
-
-double pi2_linear_bound(const pi2_linear_loop *loop, double w)
-{
+    const pi2_linear_loop *const loop = of;
     int falls;
     const double plant = plant_bound(loop, w, &falls);
     if (!isfinite(plant))
         return INFINITY;
-    const double controller = 1.05 * controller_bound(loop, w); /* between the points, too */
-    if (loop->update != PI2_SAMPLED)
+    const double controller = 1.05 * pi2_controller_bound(&loop->controller, w); /* between the points, too */
+    if (loop->controller.update != PI2_SAMPLED)
         return controller * plant;
     const double aliases = falls == 2 ? 2.11 : PI2_PI * PI2_PI / 4.0;
-    return controller / loop->interval * (1.0 + aliases) * plant / w;
+    return controller / loop->controller.interval * (1.0 + aliases) * plant / w;
 }
 
-double pi2_linear_fading(const pi2_linear_loop *loop, double level)
+pi2_loop pi2_loop_of_rates(const pi2_linear_loop *loop)
 {
-    const double top = pi2_linear_end(loop);
-    double shortest = INFINITY;
-    for (size_t c = 0; c < loop->classes; c++)
-        shortest = fmin(shortest, loop->cls[c].rtt);
-    double w = 1.0 / shortest;
-    for (int i = 0; i < 200; i++) {
-        if (w >= top)
-            return top;
-        if (pi2_linear_bound(loop, w) < level)
-            return w;
-        w *= 1.5;
-    }
-    return NAN;
+    return (pi2_loop){.response = {respond, loop},
+                      .sketch = sketch_of(loop),
+                      .of = loop,
+                      .bound = bound,
+                      .count = count,
+                      .longest = longest(loop),
+                      .shortest = shortest(loop),
+                      .end = pi2_controller_end(&loop->controller),
+                      .reach = INFINITY,
+                      .slow = loop->slow,
+                      .integrators = loop->integrators,
+                      .settles = loop->settles};
 }
