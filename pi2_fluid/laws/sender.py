@@ -126,6 +126,14 @@ class Sender(Stated, Record, ABC):
         """How many packets at least a paced sender sends at once; 0 if it is not paced."""
         return int(self.paced)
 
+    @property
+    def cut_variance(self) -> Number:
+        """By what the variance of random cuts exceeds that of the law's; see `Loop.delay_sd`.
+
+        1 where a signal cuts the same whatever the window, or is not known.
+        """
+        return 1.0
+
     @abstractmethod
     def rate(
         self, x: Any, x_delayed: Any, signal_delayed: Number, rtt: Number, rtt_delayed: Number

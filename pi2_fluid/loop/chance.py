@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
+from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.acks import AckLoop
 from pi2_fluid.loop.answers import LoopAnswers
 from pi2_fluid.loop.controllers import encode_slopes
 from pi2_fluid.loop.delays import DelayLoop
 from pi2_fluid.loop.linearization import per_class
-from pi2_fluid.loop.spread import find_spread, may_grow_alone
-from pi2_fluid.network.rest import has_ticks
+from pi2_fluid.loop.lots import CUTS, cut_factor, positive, require_lots, window_of
+from pi2_fluid.loop.spread import find_density, find_spread, may_grow_alone
 from pi2_fluid.records.labels import relabel
-from pi2_fluid.units import validate_choice, validate_quantity
+from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from pi2_fluid.values import FloatArray, Quantity, Values
 
 
@@ -26,7 +28,7 @@ class NoisyLoop(LoopAnswers):
     """A loop that says how far the lots drive it that a queue draws for its packets."""
 
     def delay_sd(
-        self, bin: Quantity | None = None, *, by: str | None = None
+        self, bin: Quantity | None = None, *, by: str | None = None, cuts: str = "equal"
     ) -> Values | tuple[Values, ...]:
         """Return the standard deviation (s) of the queue delay that chance alone makes.
 
@@ -40,6 +42,10 @@ class NoisyLoop(LoopAnswers):
             None: at any instant.
         by : {"class"}, optional
             Of the lots of each class of flows by themselves, in their order: the squares add up.
+        cuts : {"equal", "varied"}
+            What signals cut: windows that are all equal, as those of the loop, or such as random
+            signals leave behind. The larger ones are signalled more and cut by more, so that Reno's
+            noise has 2/(2 - decrease) times the variance; see `Sender.cut_variance`.
 
         Returns
         -------
@@ -55,11 +61,12 @@ class NoisyLoop(LoopAnswers):
             between updates (`Red`; `Pie` with `derandomize`; the L4S queue of `DualPi2` alone; what
             acts on arrivals), or nothing is signalled to the flows.
         QuantityError, DomainError
-            If `bin` is no time of 0 or more, or `by` is unknown.
+            If `bin` is no time of 0 or more, or `by` or `cuts` is unknown.
 
         Notes
         -----
-        The delay is the one that the controller acts on: of a dual queue, of Classic packets. With
+        The delay is the one that the controller acts on: of a dual queue, of Classic packets; those
+        of L4S do not wait in this loop. `delay_spectrum` has it over frequency. With
         p_i the probability of class i, y_i its packets per second, and p_i' the slope of p_i over
         the controller's variable, the noise has the density S_i = p_i (1 - p_i)/(y_i p_i'^2); of
         one class of Classic flows under p = p'^2 (1 - p)/(4 C), whatever the load. In closed loop
@@ -87,19 +94,66 @@ class NoisyLoop(LoopAnswers):
         """
         if by is not None:
             validate_choice(by, ("class",), "by")
-        window = 0.0
-        if bin is not None:
-            given = validate_quantity(bin, "time", "bin", closed=True)
-            if np.ndim(given):
-                raise QuantityError(
-                    f"bin = {show_value(bin)} is an array: give one length, such as '20ms'."
-                )
-            window = float(given)
-        variances, _ = self._noise(window)
+        variances, _ = self._noise(window_of(bin), cuts)
         if by is None:
             sd: Values = relabel(self.labels, np.sqrt(variances.sum(axis=0))[()])
             return sd
         return tuple(relabel(self.labels, np.sqrt(one)[()]) for one in variances)
+
+    def delay_spectrum(
+        self, w: ArrayLike, *, by: str | None = None, cuts: str = "equal"
+    ) -> FloatArray | tuple[FloatArray, ...]:
+        """Return the density of the delay's variance by chance over frequency, s^2 per rad/s.
+
+        Its integral over all w > 0 is ``delay_sd()`` squared. It is largest where the loop rings.
+
+        Parameters
+        ----------
+        w : array
+            rad/s, above 0. Frequencies above pi/T are images of those below, and have their part.
+        by, cuts
+            As of `delay_sd`.
+
+        Returns
+        -------
+        numpy.ndarray, or tuple of them
+            Of the shape of `w`; inf where the loop is unstable or on its boundary.
+
+        Raises
+        ------
+        UnsupportedError
+            As `delay_sd`, and for arrays of loops.
+        QuantityError, DomainError
+            If `w` is not positive and finite, or a word is unknown.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pi2_fluid as pf
+        >>> loop = pf.Loop(pf.Flows(pf.Reno(), 10, "40ms"), pf.Pi2(), capacity="40Mbit/s")
+        >>> w = np.geomspace(0.01, 1000, 2000)
+        >>> density = loop.delay_spectrum(w)
+        >>> print(f"most at {w[density.argmax()]:.1f} rad/s")
+        most at 5.6 rad/s
+        >>> print(f"{np.trapezoid(density, w) ** 0.5 / loop.delay_sd():.4f}")
+        1.0000
+        """
+        if by is not None:
+            validate_choice(by, ("class",), "by")
+        at = positive(w)
+        self._require_scalar("delay_spectrum")
+        variances, _ = self._noise(0.0, cuts)
+        linear = self.linear
+        assert not isinstance(linear, DelayLoop), "of which nothing is signalled"
+        densities = self._densities(cuts)
+        if np.isfinite(variances).all():
+            moving = [density for density in densities if density is not None]
+            each = iter(find_density(linear, self.update, moving, at.ravel()))
+            still = np.zeros(at.size)
+            rows = [(still if one is None else next(each)).reshape(at.shape) for one in densities]
+        else:
+            rows = [np.full(at.shape, np.inf)] * len(densities)
+        return tuple(rows) if by is not None else np.sum(rows, axis=0)
 
     def signal_spread(self) -> Values:
         """Return rho: the standard deviation of the controller's variable by chance, over its rest.
@@ -128,26 +182,28 @@ class NoisyLoop(LoopAnswers):
         1 2.6
         10 0.22
         """
-        window = next(iter(self._noises), 0.0)  # which nothing here depends on
+        # It does not depend on how the delay is seen.
+        window = next((window for window, cuts in self._noises if cuts == "equal"), 0.0)
         _, variance = self._noise(window)
         spread: Any = np.sqrt(variance) / np.asarray(self._point.controller)
         found: Values = relabel(self.labels, spread[()])
         return found
 
     @cached_property
-    def _noises(self) -> dict[float, tuple[FloatArray, FloatArray]]:
+    def _noises(self) -> dict[tuple[float, str], tuple[FloatArray, FloatArray]]:
         return {}
 
-    def _noise(self, window: float) -> tuple[FloatArray, FloatArray]:
+    def _noise(self, window: float, cuts: str = "equal") -> tuple[FloatArray, FloatArray]:
         """Variances of the delay by the noise of each class, the first axis, and of the variable.
 
         inf where the loop does not settle.
         """
-        if window not in self._noises:
+        validate_choice(cuts, CUTS, "cuts")
+        if (window, cuts) not in self._noises:
             self._require_lots()
             linear = self.linear
             assert not isinstance(linear, DelayLoop), "of which nothing is signalled"
-            moving = [density for density in self._densities() if density is not None]
+            moving = [density for density in self._densities(cuts) if density is not None]
             found = find_spread(linear, self.update, moving, window)
             growing = found.growing.copy()
             unsure = np.isnan(growing) | (growing < 0.0) | may_grow_alone(linear)
@@ -160,11 +216,11 @@ class NoisyLoop(LoopAnswers):
             variable = np.where(settles, found.variable, np.inf)
             still = np.where(settles, 0.0, np.inf)
             each = iter(delay)
-            rows = [still if one is None else next(each) for one in self._densities()]
-            self._noises[window] = np.array(rows), variable
-        return self._noises[window]
+            rows = [still if one is None else next(each) for one in self._densities(cuts)]
+            self._noises[window, cuts] = np.array(rows), variable
+        return self._noises[window, cuts]
 
-    def _densities(self) -> list[FloatArray | None]:
+    def _densities(self, cuts: str) -> list[FloatArray | None]:
         """Of the noise that each class hears, in the controller's variable (squared, s).
 
         None of one that no window moves, which has no part in the loop.
@@ -183,33 +239,17 @@ class NoisyLoop(LoopAnswers):
                 found.append(np.zeros(self.shape))
                 continue
             slope, packets = np.asarray(of[sender.signal]), share * point.capacity
-            scatter = np.asarray(p * (1.0 - p) / packets) + np.zeros(self.shape)
+            scatter = cut_factor(sender, cuts) * np.asarray(p * (1.0 - p) / packets)
+            scatter = scatter + np.zeros(self.shape)
             scaled = np.where(slope == 0.0, np.inf, slope) ** 2  # at p = 1 nothing more is heard
             found.append(scatter / scaled)
         return found
 
     def _require_lots(self) -> None:
-        """Refuse a queue whose lots are not those of the derivation, and flows that hear none.
-
-        Raises
-        ------
-        UnsupportedError
-            Naming the law.
-        """
-        name = type(self.aqm).__name__
+        """Refuse a queue whose lots are not those of the derivation, and flows that hear none."""
         if isinstance(self.linear, DelayLoop):
             raise UnsupportedError(
                 "nothing is signalled to these flows, which answer to their delay, so that no lots"
                 " move it: give flows that hear signals, such as Reno, or simulate."
             )
-        if not has_ticks(self.aqm, self._point.controller) or self.aqm.acts_on != "queue":
-            raise UnsupportedError(
-                f"{name} does not draw lots here by a probability that it holds between updates,"
-                " for which alone the noise of signals is derived: give a PI law, such as Pi2, or"
-                " simulate."
-            )
-        if not self.aqm.signals_by_lot:
-            raise UnsupportedError(
-                f"{name} derandomize = True spreads its signals, whose noise is not derived: give"
-                " derandomize=False, which makes the delay vary more, or simulate."
-            )
+        require_lots(self.aqm, self._point.controller)

@@ -20,30 +20,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from pi2_fluid.loop.acks import AckLoop, class_delays, without_echoes
+from pi2_fluid.loop.acks import AckLoop, without_echoes
+from pi2_fluid.loop.noise_row import Row
 from pi2_fluid.loop.open_loop import controller_settles, settles_alone
-from pi2_fluid.loop.response import (
-    class_responses,
-    controller_order,
-    controller_polynomials,
-    held_polynomials,
-    leading_coefficient,
-)
 from pi2_fluid.loop.roots import turns_along
-from pi2_fluid.loop.sampled import alias_sum
-from pi2_fluid.loop.state_space import LinearController, LinearLoop, told_once
+from pi2_fluid.loop.state_space import LinearLoop, told_once
 
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, FloatArray, IntArray
 
 #: From places x, of chosen loops of a row, to what is integrated, rows of each class and of the
 #: variable, and to a curve whose turns are the modes that grow; x is the axis before the loops.
-_Terms: TypeAlias = "Callable[[FloatArray, IntArray], tuple[FloatArray, ComplexArray]]"
+Terms: TypeAlias = "Callable[[FloatArray, IntArray], tuple[FloatArray, ComplexArray]]"
 
 #: Of a variance: what halving a part of its range may change of it. The rule is of order 10, so
 #: that what is left is a thousandth of that.
@@ -53,19 +45,12 @@ _POINTS: Final = 5  # of a part
 _HALVINGS: Final = 12
 _MOST_PARTS: Final = 10  # added at either end
 #: rad per round-trip time, between which the first parts lie.
-_LOW: Final = 1e-3
-_HIGH: Final = 1e2
+LOWEST: Final = 1e-3
+HIGHEST: Final = 1e2
 #: rad per longest round-trip time, of parts where several may ring against one another in a narrow
 #: range, at harmonics that lie close; and how many.
-_APART: Final = 2.0
+APART: Final = 2.0
 _HARMONICS: Final = 40
-#: rad per shortest round-trip time, up to which images are summed: |G|^2 has fallen by 1e4 there.
-_FAR: Final = 100.0
-_FEWEST: Final = 6  # pairs of images
-_MOST: Final = 200
-#: Over a loop's reach: between these its echoes fade out, which only flows of the very same
-#: round-trip time would have.
-_FADE: Final = (0.6, 1.1)
 
 
 class Spread(NamedTuple):
@@ -103,19 +88,48 @@ def find_spread(
     """
     if isinstance(loop, AckLoop):
         loop = without_echoes(loop)
-    row = _Row(loop, update, density, window)
+    row = Row(loop, update, density, window)
     rtts = [cls.rtt for cls in loop.classes]
-    low, high = _LOW / float(np.max(rtts)), _HIGH / float(np.min(rtts))
+    low, high = LOWEST / float(np.max(rtts)), HIGHEST / float(np.min(rtts))
     terms, unit = row.flowing, 1.0
     if update == "sampled":
         terms, unit = row.sampled, 0.5 * float(np.min(loop.controller.interval))
-        high = 1.0 / (_LOW * unit)
+        high = 1.0 / (LOWEST * unit)
     ends = np.arange(math.log(low * unit), math.log(high * unit) + 1.0)
     if len({cls.rtt.tobytes() for cls in loop.classes}) > 1:
-        ends = _with_harmonics(ends, unit * _APART / float(np.max(rtts)))
-    found, growing = _integrate(terms, ends, row.size)
+        ends = with_harmonics(ends, unit * APART / float(np.max(rtts)))
+    found, growing = integrate_parts(terms, ends, row.size)
     variances = found.reshape(-1, *loop.shape)
     return Spread(variances[:-1], variances[-1], growing.reshape(loop.shape))
+
+
+def find_density(
+    loop: LinearLoop | AckLoop, update: str, density: Sequence[FloatArray], w: FloatArray
+) -> FloatArray:
+    """Return what adds up over w > 0 to the variance of the delay, s^2 per rad/s.
+
+    Parameters
+    ----------
+    loop, update, density
+        As of `find_spread`.
+    w : numpy.ndarray, shape (n,)
+        rad/s, above 0; also above pi/T.
+
+    Returns
+    -------
+    numpy.ndarray, shape (classes, *loop.shape, n)
+    """
+    if isinstance(loop, AckLoop):
+        loop = without_echoes(loop)
+    row = Row(loop, update, density, 0.0)
+    chosen = np.arange(row.size)
+    if update == "sampled":
+        parts = [row.held_at(place, chosen) for place in w]
+        found = np.stack(parts, axis=-1)
+    else:
+        rows, _ = row.flowing(np.log(w), chosen)
+        found = np.moveaxis(rows[:-1] / w[:, None], 1, -1)
+    return found.reshape(-1, *loop.shape, w.size)
 
 
 def may_grow_alone(loop: LinearLoop | AckLoop) -> BoolArray:
@@ -133,13 +147,13 @@ def may_grow_alone(loop: LinearLoop | AckLoop) -> BoolArray:
     return ~settles
 
 
-def _with_harmonics(ends: FloatArray, apart: float) -> FloatArray:
+def with_harmonics(ends: FloatArray, apart: float) -> FloatArray:
     """Return ends of parts that lie closer, as far as classes may ring against one another."""
     inner = np.log(apart * np.arange(1, _HARMONICS))
     return np.union1d(ends, inner[(inner > ends[0]) & (inner < ends[-1])])
 
 
-def _integrate(terms: _Terms, ends: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
+def integrate_parts(terms: Terms, ends: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
     """Return the integrals over all x of a row of loops, and how many modes of each grow."""
     nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
     xs: list[FloatArray] = []
@@ -188,100 +202,3 @@ def _integrate(terms: _Terms, ends: FloatArray, size: int) -> tuple[FloatArray, 
         left, width = halves[parts].ravel(), np.repeat(width[parts] / 2, 2)
         chosen, curves = chosen[on], [curve[:, on] for curve in curves]
     return found, growing
-
-
-class _Row:
-    """An array of loops as a row, and what of it no gain changes."""
-
-    def __init__(
-        self,
-        loop: LinearLoop | AckLoop,
-        update: str,
-        density: Sequence[FloatArray],
-        window: float,
-    ) -> None:
-        self.size = math.prod(loop.shape)
-        self.window = window
-        self.half_sample = update == "delayed"
-        self.noise = np.array([np.broadcast_to(one, loop.shape).ravel() for one in density]) / np.pi
-        plants = told_once(loop)
-        places = np.argwhere(np.ones(plants.shape)).T
-        self.plants = replace(plants.element(tuple(places)), shape=(places.shape[1],))
-        numbers = np.arange(places.shape[1]).reshape(plants.shape)
-        self.plant = np.broadcast_to(numbers, loop.shape).ravel()
-        self.controller, self.shape = loop.controller, loop.shape
-        self.places = np.argwhere(np.ones(loop.shape))
-        self.longest = np.max([np.atleast_1d(cls.rtt) for cls in self.plants.classes], axis=0)
-
-    def of(self, chosen: IntArray) -> tuple[IntArray, LinearController, FloatArray]:
-        """Return the numbers of the plants of chosen loops, their controllers and noise."""
-        controller = self.controller.element(self.shape, tuple(self.places[chosen].T))
-        return self.plant[chosen], controller, self.noise[:, None, chosen]
-
-    def flowing(self, x: FloatArray, chosen: IntArray) -> tuple[FloatArray, ComplexArray]:
-        """The terms where the variable moves all the time, late by T/2 or not; w = e^x."""
-        plant, controller, noise = self.of(chosen)
-        w = np.exp(x)[:, None]
-        s = 1j * w
-        each = self.responses(s)[..., plant]
-        numerator, denominator = controller_polynomials(controller, s)
-        law = numerator / denominator
-        if self.half_sample:
-            law = law * np.exp(-s * controller.interval / 2)
-        back = 1.0 + law * each.sum(axis=0)
-        driven = noise * np.abs(each / back) ** 2 * w
-        variable = np.sum(driven, axis=0) * np.abs(law) ** 2
-        unit = (s + 1.0 / self.longest[plant]) ** controller_order(controller)
-        curve = denominator / (leading_coefficient(controller) * unit) * back
-        return np.concatenate([driven * self.seen(w), variable[None]]), curve
-
-    def sampled(self, x: FloatArray, chosen: IntArray) -> tuple[FloatArray, ComplexArray]:
-        """The terms where it is held from update to update; w = (2/T) arctan e^x."""
-        plants, T = self.plants, self.plants.controller.interval
-        plant, controller, noise = self.of(chosen)
-        x = x[:, None]
-        s = 2j / T * np.arctan(np.exp(x))
-        shortest = float(np.min([cls.rtt for cls in plants.classes]))
-        turns = math.ceil(_FAR / shortest * float(np.max(T)) / (2.0 * np.pi))
-        pairs = min(max(turns, _FEWEST), _MOST)
-        images = s + 2j * np.pi * np.arange(-pairs, pairs)[:, None, None] / T
-        total = alias_sum(plants, s, None)
-        if isinstance(plants, AckLoop) and plants.dual:
-            each, own = np.array(class_delays(plants, images, echoes=False)), self.responses(s)
-            total = total + (own - np.array(class_delays(plants, s))).sum(axis=0) / (s * T)
-            each[:, pairs] = own
-        else:
-            each = np.array(class_responses(plants, images))
-        seen, over = self.seen(images.imag), each.sum(axis=0) / (images * T)
-        sizes = np.abs(each) ** 2
-        A, B = sizes.sum(axis=1)[..., plant], (sizes * seen).sum(axis=1)[..., plant]
-        C = (sizes * seen * over.conj()).sum(axis=1)[..., plant]
-        E = (np.abs(over) ** 2 * seen).sum(axis=0)[..., plant]
-        s = s[:, plant]
-        numerator, denominator = held_polynomials(controller, s)
-        law = numerator / denominator
-        held = -np.expm1(-s * controller.interval) * law
-        back = 1.0 + held * total[..., plant]
-        Q = held / back
-        slope = 1.0 / (controller.interval * np.cosh(x))
-        driven = noise * slope * (B - 2.0 * (Q.conj() * C).real + A * (E * np.abs(Q) ** 2))
-        variable = np.sum(noise * A, axis=0) * slope * np.abs(law / back) ** 2
-        return np.concatenate([driven, variable[None]]), denominator * back
-
-    def responses(self, s: ComplexArray) -> ComplexArray:
-        """Return `class_responses`, whose echoes fade out where the loop ends."""
-        plants = self.plants
-        found = np.array(class_responses(plants, s))
-        if not (isinstance(plants, AckLoop) and plants.dual):
-            return found
-        low, high = _FADE
-        x = np.clip((s.imag / plants.reach - low) / (high - low), 1e-2, 1.0 - 1e-2)
-        kept = 1.0 / (1.0 + np.exp(1.0 / (1.0 - x) - 1.0 / x))
-        without = np.array(class_delays(plants, s, echoes=False))
-        result: ComplexArray = kept * found + (1.0 - kept) * without
-        return result
-
-    def seen(self, w: FloatArray) -> FloatArray:
-        """What bins leave of the power at w."""
-        result: FloatArray = np.sinc(w * self.window / (2.0 * np.pi)) ** 2
-        return result

@@ -68,6 +68,11 @@ class Reno(Sender):
         """Segments by which the window grows in a round trip."""
         return _INCREASE[self.growth]
 
+    @property
+    def cut_variance(self) -> Number:
+        """2/(2 - decrease): the larger of several windows is signalled more, and cut by more."""
+        return 2.0 / (2.0 - self.decrease)
+
     def rate(
         self, x: Number, x_delayed: Number, signal_delayed: Number, rtt: Number, rtt_delayed: Number
     ) -> Number:

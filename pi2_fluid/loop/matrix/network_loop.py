@@ -26,6 +26,7 @@ from pi2_fluid.loop.disk import DiskMargin, disk_margin, require_stable
 from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS
 from pi2_fluid.loop.margins import Margins, SearchedMargins, margins_from_crossings
 from pi2_fluid.loop.matrix.bounds import response_bound
+from pi2_fluid.loop.matrix.chance import NoisyNetwork
 from pi2_fluid.loop.matrix.counting import (
     count_modes,
     count_sampled_modes,
@@ -38,7 +39,6 @@ from pi2_fluid.loop.matrix.response import matrix_response
 from pi2_fluid.loop.matrix.sampled import require_followable, sampled_matrix
 from pi2_fluid.loop.matrix.system import MatrixLoop, linearize_network
 from pi2_fluid.loop.price_criteria import PriceCriteria, price_criteria
-from pi2_fluid.loop.strangers import ControlHints
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
 from pi2_fluid.network.network import Network
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _Numbers = TypeVar("_Numbers", "ComplexArray", "FloatArray")
 
 
-class NetworkLoop(ControlHints):
+class NetworkLoop(NoisyNetwork):
     """The feedback loop of a network with several queues, linearised at its operating point.
 
     ``Loop(network)`` is one if more than one link has a queue at rest, or hops lead to the only
@@ -451,14 +451,6 @@ class NetworkLoop(ControlHints):
     def echo(self, harmonics: int = 1) -> NoReturn:
         """Refuse: echo modes are those of a dual queue by acknowledgements."""
         self._refuse("echo", "build the Loop of the dual queue alone")
-
-    def delay_sd(self, bin: object = None, *, by: object = None) -> NoReturn:
-        """Refuse: noise of several queues is not derived."""
-        self._refuse("delay_sd", "build the Loop of the flows at one bottleneck")
-
-    def signal_spread(self) -> NoReturn:
-        """Refuse, as `delay_sd` does."""
-        self._refuse("signal_spread", "build the Loop of the flows at one bottleneck")
 
     def explain(self) -> NoReturn:
         """Refuse: no network has a closed form."""

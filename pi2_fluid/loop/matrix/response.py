@@ -102,6 +102,21 @@ def plant_matrix(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:
     return result
 
 
+def class_plants(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:
+    """Return G(s) class by class: from what each hears of each link to minus all queue delays.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n, queues, classes, links that signal)
+        Of a link with a price, minus what arrives. Summed over the classes, its rows of the links
+        that signal are `plant_matrix`.
+    """
+    X, arriving, heard = _parts_by_class(loop, s)
+    each = arriving[..., None] * heard[:, None]
+    result: ComplexArray = -np.linalg.solve(X, each.reshape(*each.shape[:2], -1))
+    return result.reshape(each.shape)
+
+
 @in_blocks
 def matrix_characteristic(
     loop: MatrixLoop,
@@ -156,6 +171,14 @@ def matrix_degree(loop: MatrixLoop, without: Collection[int] = ()) -> int:
 
 def _plant_parts(loop: MatrixLoop, s: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
     """Return X and Y: X tau = Y u."""
+    X, arriving, heard = _parts_by_class(loop, s)
+    return X, arriving @ heard
+
+
+def _parts_by_class(
+    loop: MatrixLoop, s: ComplexArray
+) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
+    """Return X, and what Y is the product of: (queues, classes) and (classes, links)."""
     back: ComplexArray = np.exp(-s * loop.rtt[:, None])
     there: ComplexArray = np.exp(-s * loop.forward[:, :, None])
     from_signal, from_delay = np.empty_like(back), np.empty_like(back)
@@ -170,8 +193,8 @@ def _plant_parts(loop: MatrixLoop, s: ComplexArray) -> tuple[ComplexArray, Compl
     X: ComplexArray = s[:, None, None] * passed_on(loop, s)
     X[:, ~loop.waits, ~loop.waits] = 1.0
     X -= np.multiply(arriving, from_delay.T[:, None], order="C") @ loop.delayed.astype(complex)
-    Y: ComplexArray = np.multiply(arriving, from_signal.T[:, None], order="C") @ heard
-    return X, Y
+    answered: ComplexArray = np.multiply(arriving, from_signal.T[:, None], order="C")
+    return X, answered, heard
 
 
 def passed_on(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:

@@ -75,6 +75,10 @@ class MatrixLoop(Keeping):
         Response of the sending rate to p itself, beside that of the states; 0 as a rule.
     waits : numpy.ndarray of bool, shape (queues,)
         Whether a queue is there. A link with a price has none: its controller acts on what arrives.
+    moving : tuple of int
+        Which of the network's classes of flows the classes are.
+    places : tuple of int
+        Which of its nodes the queues are.
     """
 
     classes: tuple[LinearClass, ...]
@@ -87,6 +91,8 @@ class MatrixLoop(Keeping):
     passings: tuple[Passing, ...]
     feeds: FloatArray
     waits: BoolArray
+    moving: tuple[int, ...]
+    places: tuple[int, ...]
 
     @cached_property
     def rtt(self) -> FloatArray:
@@ -227,6 +233,8 @@ def linearize_network(
         ),
         feeds=feeds[moves],
         waits=waiting,
+        moving=tuple(moves),
+        places=tuple(map(int, places)),
     )
 
 
