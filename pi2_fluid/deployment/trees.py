@@ -8,13 +8,14 @@ Source: Linux 6.18, net/sched/sch_api.c (qdisc_tree_reduce_backlog).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 from pi2_fluid.deployment.flow_counters import in_ms
+from pi2_fluid.deployment.parents import children_of, handle_above, handle_below
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.observing import Reading, Series
 from pi2_fluid.tc.observing.observation import Where
-from pi2_fluid.tc.observing.rates import place_of
 from pi2_fluid.units import rate_in_words
 
 _NOWHERE: Final = (
@@ -22,8 +23,6 @@ _NOWHERE: Final = (
     " delay: if nothing waits then either, it is elsewhere, in the device's ring or driver, behind"
     " it (modem, access point, the next hop), or in the other direction."
 )
-#: The kinds whose children may name no handle: those of a device's default queue.
-_DEFAULTS: Final = frozenset({"mq", "mqprio"})
 _NAMED: Final = 4
 _INDENT: Final = "  "
 
@@ -66,17 +65,11 @@ def _below(blocks: Sequence[Block], reading: Reading) -> dict[int, list[Block]]:
     """Return the queues right below each, or below a class of it, by the identity of its block."""
     handles: dict[tuple[Where, str], Block] = {}
     for block in blocks:
-        handle = place_of(block.handle)
-        if handle not in {"", "0:"} or block.kind in _DEFAULTS:
+        if handle := handle_below(block.kind, block.handle):
             handles.setdefault((reading.where(block), handle), block)
-    found: dict[int, list[Block]] = {}
-    for block in blocks:
-        major, colon, _ = place_of(block.parent or "").partition(":")
-        # ":5" is below a default queue, which has no handle
-        owner = handles.get((reading.where(block), f"{major or '0'}:")) if colon else None
-        if owner is not None and owner is not block:
-            found.setdefault(id(owner), []).append(block)
-    return found
+    return children_of(
+        blocks, lambda block: handles.get((reading.where(block), handle_above(block.parent)))
+    )
 
 
 def tree_of(series: Sequence[Series], reading: Reading) -> tuple[str, ...]:
@@ -89,6 +82,19 @@ def tree_of(series: Sequence[Series], reading: Reading) -> tuple[str, ...]:
     placed = {id(child) for children in below.values() for child in children}
     tops = [block for block in blocks if id(block) in below and id(block) not in placed]
     return tuple(line for top in tops for line in _branch(top, below, reading, 0))
+
+
+def branches(tree: Sequence[str]) -> bool:
+    """Say whether queues of `tree_of` stand beside each other below one.
+
+    Examples
+    --------
+    >>> branches(["htb 1:", "  pie 2: at 1:10"]), branches(["mq 0:", "  4 times pie 0:"])
+    (False, True)
+    """
+    depths = [len(line) - len(line.lstrip()) for line in tree]
+    beside = any(this and this <= before for before, this in pairwise(depths))
+    return beside or any(" times " in line for line in tree)
 
 
 def _branch(

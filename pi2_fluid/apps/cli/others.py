@@ -34,6 +34,8 @@ def print_others(console: Console, checked: Checked, traffic: Mapping[str, str |
 
     `traffic` is as in `print_checked`.
     """
+    from pi2_fluid.deployment.trees import branches
+
     silent: list[str] = []
     alike: dict[Any, list[Stranger]] = {}
     for other in checked.others:
@@ -44,7 +46,7 @@ def print_others(console: Console, checked: Checked, traffic: Mapping[str, str |
         alike.setdefault(key, []).append(other)
     for group in alike.values():
         _print_group(console, group)
-    if len(checked.tree) > 1:
+    if branches(checked.tree):
         console.print("tree:")
         for line in checked.tree[:_MOST_LINES]:
             console.print(f"  {printable(line)}", soft_wrap=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from pi2_fluid.deployment.parents import children_of, handle_above, handle_below
 from pi2_fluid.tc.observing.following import Shown
 from pi2_fluid.tc.observing.rates import SHAPERS, as_rate, place_of
 
@@ -25,50 +26,39 @@ def ordered(shown: Sequence[Shown]) -> list[tuple[int, Shown]]:
     >>> [(depth, one.name) for depth, one in ordered([root, leaf, shaped])]
     [(0, 'htb 1:'), (1, 'class htb 1:10'), (2, 'pie 110:')]
     """
-    kept = [one for one in shown if not one.is_flow]
-    found: list[tuple[int, Shown]] = []
-    above = {id(one): above_of(one, kept) for one in kept}
-    left = list(kept)
+    queues = [one for one in shown if not one.is_flow]
+    children = children_of(queues, lambda one: above_of(one, queues))
+    lower = {id(child) for below in children.values() for child in below}
+    rows: list[tuple[int, Shown]] = []
+    placed: set[int] = set()
 
     def put(one: Shown, depth: int) -> None:
-        left.remove(one)
-        found.append((depth, one))
-        if depth < _DEEPEST:
-            for each in kept:
-                if above[id(each)] is one and each in left:
-                    put(each, depth + 1)
+        if id(one) in placed:
+            return
+        placed.add(id(one))
+        rows.append((depth, one))
+        for child in children.get(id(one), ()) if depth < _DEEPEST else ():
+            put(child, depth + 1)
 
-    for one in kept:
-        if above[id(one)] is None and one in left:
-            put(one, 0)
-    for one in list(left):
-        if one in left:
-            put(one, 0)
-    return found
+    for one in (*(one for one in queues if id(one) not in lower), *queues):
+        put(one, 0)  # the second time what stands in a circle, which has no top
+    return rows
 
 
-def above_of(one: Shown, shown: Sequence[Shown]) -> Shown | None:
+def above_of(queue: Shown, shown: Sequence[Shown]) -> Shown | None:
     """Return the class or queue right above one; None at the top."""
-    parent = one.parent
-    if one.is_class and (parent is None or parent == "root"):
-        parent = f"{one.handle.partition(':')[0]}:"
-    if parent is None or parent == "root":
+    parent = queue.parent
+    if queue.is_class and (parent is None or parent == "root"):
+        parent = f"{queue.handle.partition(':')[0]}:"
+    place, major = place_of(parent or ""), handle_above(parent)
+    if not major:
         return None
-    place = place_of(parent)
-    by_class = next(
-        (each for each in shown if each.is_class and each is not one and each.handle == place), None
+    others = [one for one in shown if one is not queue]
+    classes = (one for one in others if one.is_class and one.handle == place)
+    owners = (
+        one for one in others if not one.is_class and handle_below(one.kind, one.handle) == major
     )
-    if by_class is not None:
-        return by_class
-    major = f"{place.partition(':')[0] or '0'}:"
-    return next(
-        (
-            each
-            for each in shown
-            if not each.is_class and each is not one and (place_of(each.handle) or "0:") == major
-        ),
-        None,
-    )
+    return next(classes, None) or next(owners, None)
 
 
 def rate_of(one: Shown) -> float | None:
