@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pi2_fluid.tc import Qdisc
+from pi2_fluid.tc.qdisc import Qdisc
 from pi2_fluid.units import rate_in_words
 
 _FRAME: Final = 1514  # bytes, of a full packet on Ethernet

@@ -21,12 +21,11 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.network.long_flows import LongFlows
-from pi2_fluid.tc import Qdisc
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
 from pi2_fluid.tc.observing import Reading, Series, observe, series_of
 from pi2_fluid.tc.parsing import nothing_of_ours, require_hz
-from pi2_fluid.tc.qdisc import of_law
+from pi2_fluid.tc.qdisc import Qdisc, of_law
 from pi2_fluid.units import LONG_PATH, validate_choice, validate_number
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pi2_fluid.design.guarantees.guarantee import guarantee
 from pi2_fluid.design.region import Worst, exact_margins, loop_at, stable_up_to, worst_margins
 from pi2_fluid.errors import DomainError
 from pi2_fluid.network.long_flows import LongFlows
-from pi2_fluid.tc import Qdisc
+from pi2_fluid.tc.qdisc import Qdisc
 
 
 class Question(NamedTuple):

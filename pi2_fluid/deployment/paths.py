@@ -18,8 +18,8 @@ from pi2_fluid.network.network import Network, Node
 if TYPE_CHECKING:
     from pi2_fluid.loop.margins import Margins
     from pi2_fluid.network.bottlenecks import NetworkPoint
-    from pi2_fluid.tc import Qdisc
     from pi2_fluid.tc.block import Block
+    from pi2_fluid.tc.qdisc import Qdisc
 
 _NOTE: Final = (
     "The queues together are judged by rates, at the operating point of these flows: other numbers"

@@ -12,7 +12,7 @@ from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.pi_family import LOOP_WORDS
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.transfer import Loop
-from pi2_fluid.tc import Qdisc
+from pi2_fluid.tc.qdisc import Qdisc
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity, Real

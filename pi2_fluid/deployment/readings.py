@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from pi2_fluid.errors import QuantityError
-from pi2_fluid.tc import Qdisc
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.generations import NEWEST, OLDER, Generation
 from pi2_fluid.tc.parsing import installed
+from pi2_fluid.tc.qdisc import Qdisc
 
 #: What kernels are built with (CONFIG_HZ).
 _USUAL: Final = (100, 250, 300, 1000)

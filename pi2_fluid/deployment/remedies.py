@@ -27,8 +27,9 @@ from pi2_fluid.laws.aqms.pi_family import LOOP_WORDS, PiFamily
 from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, PIE_GAIN, unit_of
 from pi2_fluid.loop.margins import Margins
-from pi2_fluid.tc import Qdisc, install, kernel, to_tc
-from pi2_fluid.tc.installing import other_words
+from pi2_fluid.tc import kernel
+from pi2_fluid.tc.installing import install, other_words, to_tc
+from pi2_fluid.tc.qdisc import Qdisc
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from pi2_fluid.deployment.wanted import ENOUGH, KEPT, wanted
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.design.solving import find_law
 from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.tc import Qdisc
 from pi2_fluid.tc.dummynet import PARTS_PER_HERTZ
+from pi2_fluid.tc.qdisc import Qdisc
 
 
 def fine_steps(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamily, Worst]:

@@ -13,7 +13,8 @@ from typing import Any, Final
 from pi2_fluid.deployment.verdicts import Verdict, worst_of
 from pi2_fluid.design.by_acks import worst_by_acks
 from pi2_fluid.design.region import exact_margins, loop_at, worst_margins
-from pi2_fluid.tc import Qdisc, kernel
+from pi2_fluid.tc import kernel
+from pi2_fluid.tc.qdisc import Qdisc
 
 _TICKING: Final = ("pie", "fq_pie")
 _FARTHEST: Final = 6.0  # dB, beyond which a tick is not asked about

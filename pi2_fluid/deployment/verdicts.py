@@ -17,7 +17,7 @@ from pi2_fluid.design.design import WorstCase
 from pi2_fluid.design.region import Region
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.network.long_flows import LongFlows
-from pi2_fluid.tc import Qdisc
+from pi2_fluid.tc.qdisc import Qdisc
 
 _WORST_FIRST: Final = ("unstable", "undecided", "stable")
 _ALONE: Final = "{} gives each flow a queue of its own: one flow alone in its queue is judged."

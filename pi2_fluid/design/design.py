@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from pi2_fluid.tc import Qdisc
+    from pi2_fluid.tc.qdisc import Qdisc
 
 _MARGINS: Final = (
     *("gain_margin_db", "phase_margin_deg", "gain_crossover", "phase_crossover"),

@@ -9,10 +9,11 @@ from typing import Final, NamedTuple
 from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, PIE_GAIN
-from pi2_fluid.tc import Qdisc, install, to_tc
 from pi2_fluid.tc.asking import earlier, microseconds, request
+from pi2_fluid.tc.installing import install, to_tc
 from pi2_fluid.tc.options import KINDS
 from pi2_fluid.tc.parsing import require_hz
+from pi2_fluid.tc.qdisc import Qdisc
 from pi2_fluid.units import validate_choice
 
 _STEPS: Final = PIE_GAIN.per_si  # of PIE's gains in 1 Hz

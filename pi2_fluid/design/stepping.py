@@ -19,7 +19,8 @@ from pi2_fluid.design.gains import Ceiling
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, PIE_GAIN
-from pi2_fluid.tc import install, kernel
+from pi2_fluid.tc import kernel
+from pi2_fluid.tc.installing import install
 from pi2_fluid.tc.parsing import require_hz
 
 if TYPE_CHECKING:

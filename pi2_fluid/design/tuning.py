@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.network.scenario import Scenario
     from pi2_fluid.network.traffic import Source
-    from pi2_fluid.tc import Qdisc
+    from pi2_fluid.tc.qdisc import Qdisc
     from pi2_fluid.values import Quantity
 
 _SETTLED: Final = 0.02

@@ -167,7 +167,7 @@ def other_words(qdisc: Qdisc) -> list[str]:
 
     Examples
     --------
-    >>> from pi2_fluid.tc import parse
+    >>> from pi2_fluid.tc.parsing import parse
     >>> other_words(parse("tc qdisc add dev eth0 root pie limit 500 ecn alpha 3")[0])
     ['limit', '500', 'ecn']
     """

@@ -29,7 +29,7 @@ def show(qdisc: Qdisc) -> str:
     Examples
     --------
     >>> from pi2_fluid.laws.presets import linux_pie
-    >>> from pi2_fluid.tc import install
+    >>> from pi2_fluid.tc.installing import install
     >>> show(install(linux_pie(), "pie"))
     'qdisc pie 0: root limit 1000p target 15ms tupdate 15ms alpha 2 beta 20 '
     """
@@ -68,7 +68,7 @@ def show_json(qdisc: Qdisc) -> dict[str, Any]:
     Examples
     --------
     >>> from pi2_fluid.laws.presets import linux_dualpi2
-    >>> from pi2_fluid.tc import install
+    >>> from pi2_fluid.tc.installing import install
     >>> show_json(install(linux_dualpi2(), "dualpi2"))["options"]["alpha"]
     0.15625
     """

@@ -8,7 +8,8 @@ from shell import assert_bad_input, strict_json
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
 from pi2_fluid.apps.cli.requiring import code_of
-from pi2_fluid.tc import install, show
+from pi2_fluid.tc.installing import install
+from pi2_fluid.tc.showing import show
 
 LINUX = show(install(pf.presets.linux_dualpi2(), "dualpi2"))
 RED = (

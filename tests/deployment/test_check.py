@@ -18,7 +18,9 @@ from refusals import assert_sentence, refused
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
 from pi2_fluid.deployment.verdicts import Checked, Verdict
-from pi2_fluid.tc import install, parse, show, show_json
+from pi2_fluid.tc.installing import install
+from pi2_fluid.tc.parsing import parse
+from pi2_fluid.tc.showing import show, show_json
 
 patient = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
@@ -466,7 +468,7 @@ def test_command_prints_one_screen(capsys, monkeypatch):
         assert words in out or words in " ".join(out.split())  # a sentence may be folded
     assert "\x1b" not in out
     assert max(len(line) for line in out.splitlines()) <= 80
-    assert len(out.splitlines()) <= 32  # four of them are the tree of queues
+    assert len(out.splitlines()) <= 28
 
 
 @pytest.mark.slow

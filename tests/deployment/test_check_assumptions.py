@@ -13,7 +13,9 @@ import pytest
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
 from pi2_fluid.deployment.verdicts import Checked
-from pi2_fluid.tc import install, parse, show
+from pi2_fluid.tc.installing import install
+from pi2_fluid.tc.parsing import parse
+from pi2_fluid.tc.showing import show
 
 LINUX = show(install(pf.presets.linux_dualpi2(), "dualpi2"))
 #: Of the L4S team's tree: no memlimit and no min_qlen_step, options in another order.

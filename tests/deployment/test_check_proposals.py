@@ -11,7 +11,8 @@ from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
-from pi2_fluid.tc import parse, show
+from pi2_fluid.tc.parsing import parse
+from pi2_fluid.tc.showing import show
 
 LINE = "tc qdisc replace dev eth0 root dualpi2 max_rtt 50ms limit 2000 any_ect"
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from refusals import assert_sentence, refused
 
 import pi2_fluid as pf
-from pi2_fluid.tc import parse, show, show_json
+from pi2_fluid.tc.parsing import parse
+from pi2_fluid.tc.showing import show, show_json
 
 TEXT = (Path(__file__).parents[1] / "data" / "tc_show.txt").read_text(encoding="utf-8")
 #: What was asked of tc, its status, what it said, and what `tc -j` printed then.

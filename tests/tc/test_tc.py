@@ -16,7 +16,9 @@ from refusals import assert_sentence, refused
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.tc import Found, install, install_max_rtt, parse, show, show_json, to_tc
+from pi2_fluid.tc.installing import install, install_max_rtt, to_tc
+from pi2_fluid.tc.parsing import Found, parse
+from pi2_fluid.tc.showing import show, show_json
 
 patient = settings(deadline=None, max_examples=200)
 thorough = settings(deadline=None, max_examples=500)

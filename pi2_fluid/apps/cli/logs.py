@@ -77,7 +77,7 @@ def read_logs(path: str, dev: str | None = None) -> tuple[list[Log], str]:
 
 
 def _of_series(series: Sequence[Series], text: str, name: str, dev: str | None) -> list[Log]:
-    from pi2_fluid.tc import parse
+    from pi2_fluid.tc.parsing import parse
 
     ours = [each for each in series if each.last.ours and not each.last.proposed]
     if not ours:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.design.outcomes.recommendation import Recommendation
     from pi2_fluid.network.traffic import Traffic
-    from pi2_fluid.tc import Qdisc
+    from pi2_fluid.tc.qdisc import Qdisc
 
 #: What Python's `tune` calls its arguments -> what the shell does.
 OPTIONS: Final = {
@@ -96,7 +96,7 @@ def read_base(text: str, hz: int) -> Qdisc:
     QuantityError
         If it is none, or of several.
     """
-    from pi2_fluid.tc import parse
+    from pi2_fluid.tc.parsing import parse
 
     queues = parse(text, hz=hz)
     if len(queues) != 1:

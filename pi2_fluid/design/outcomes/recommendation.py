@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pi2_fluid.engines.engine import Engine
-    from pi2_fluid.tc import Qdisc
+    from pi2_fluid.tc.qdisc import Qdisc
 
 _GAINS: Final = ("alpha", "beta", "update_interval", "target", "k")
 _SHOWN: Final = ("p99", "p99_after", "mean_after", "rate", "rate_after", "l4s_p99", "completion")
