@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from refusals import refused
-from shell import assert_bad_input
 
 import pi2_fluid as pf
 from pi2_fluid.records.paths import read_path, replace_path
@@ -200,7 +199,6 @@ def test_what_is_wrong_is_said_in_one_sentence(make, error, sentence) -> None:
 ONE_LINK = {
     "link": lambda: SCENARIO.link,
     "aqm": lambda: SCENARIO.aqm,
-    "acks": lambda: pf.Fluid(clock="acks").require(SCENARIO),
     "response": lambda: pf.identify_response(SCENARIO, [2.0]),
 }
 
@@ -209,9 +207,3 @@ ONE_LINK = {
 def test_what_is_of_one_link_says_so_before_it_starts(what: str) -> None:
     with refused(pf.UnsupportedError, "has the nodes 'a', 'b'"):
         ONE_LINK[what]()
-
-
-def test_the_shell_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    SCENARIO.save(tmp_path / "two.toml")
-    words = ["simulate", str(tmp_path / "two.toml"), "--clock", "acks"]
-    assert_bad_input(capsys, words, "Network has the nodes 'a', 'b'", "of one link")

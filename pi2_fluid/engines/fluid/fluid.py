@@ -16,6 +16,8 @@ from pi2_fluid.engines.fluid.acks.integration import Integrator, step_of
 from pi2_fluid.engines.fluid.acks.parts import Parts, split_counts
 from pi2_fluid.engines.fluid.acks.refusals import beyond_packets, require_clocked
 from pi2_fluid.engines.fluid.acks.reporting import trace_nodes
+from pi2_fluid.engines.fluid.acks.routes.integration import RoutesIntegrator
+from pi2_fluid.engines.fluid.acks.routes.reporting import trace_links
 from pi2_fluid.engines.fluid.beginning import begin, begin_links
 from pi2_fluid.engines.fluid.blame import named_by_oracle
 from pi2_fluid.engines.fluid.cohorts import Cohorts, split_starts
@@ -75,7 +77,7 @@ class _AckTask(NamedTuple):
 
     cohorts: Cohorts
     parts: Parts
-    integrator: Integrator
+    integrator: Integrator | RoutesIntegrator
     compiled: bool
     times: Any
 
@@ -124,6 +126,7 @@ class Fluid(Engine):
         acknowledgements, as in senders that do not pace: one packet for each, and what the window
         grows by. "acks" is for sampled queues, with steps that do not adapt: a
         thirty-second of the shortest path, at most 1.25 ms, unless `step` says otherwise. Order 2.
+        Over several links it runs in Python.
 
     Raises
     ------
@@ -234,15 +237,7 @@ class Fluid(Engine):
         self, scenario: Scenario, progress: Callable[[float, float], None] | None
     ) -> xarray.Dataset:
         task = self._prepare_acks(scenario)
-        if task.compiled:
-            trace = named_by_oracle(
-                lambda: run_compiled_acks(task.integrator, task.times, progress),
-                lambda: task.integrator.run(progress),
-                scenario,
-            )
-        else:
-            task.integrator.run(progress)
-            trace = trace_nodes(task.integrator, task.times)
+        trace = _follow_acks(task, scenario, progress)
         trace = task.parts.merge(trace)
         trace = report_outages(task.cohorts.merge(trace), scenario)
         attrs: dict[str, str | float] = {
@@ -268,12 +263,19 @@ class Fluid(Engine):
         require_round_trips(scenario)
         require_clocked(scenario)
         step = None if self.step is None else float(self.step)
-        times, step = self._times(scenario), step_of(scenario, step)
-        beginning = None if self.initial is None else begin(scenario, self.initial)
+        times, several = self._times(scenario), len(scenario.network.nodes) > 1
+        beginning = None
+        if self.initial is not None:
+            beginning = (begin_links if several else begin)(scenario, self.initial)
         cohorts = split_starts(scenario, beginning)
         parts = split_counts(cohorts.scenario, cohorts.beginning)
-        integrator = Integrator(parts.scenario, step, parts.beginning, parts.copied)
+        whole = parts.scenario, parts.beginning, parts.copied
         compiled = self._compiles(acks_obstacle(scenario))
+        integrator: Integrator | RoutesIntegrator
+        if several:
+            integrator = RoutesIntegrator(whole[0], step, *whole[1:])
+        else:
+            integrator = Integrator(whole[0], step_of(scenario, step), *whole[1:])
         return _AckTask(cohorts, parts, integrator, compiled, times)
 
     def _prepare(self, scenario: Scenario) -> _Task:
@@ -346,6 +348,23 @@ class Fluid(Engine):
             return Accuracy(float(self.step), 0.0)
         tolerance = _TOLERANCE if self.tolerance is None else self.tolerance
         return Accuracy(float(scenario.duration), float(tolerance))
+
+
+def _follow_acks(
+    task: _AckTask, scenario: Scenario, progress: Callable[[float, float], None] | None
+) -> Trace:
+    run = task.integrator
+    if isinstance(run, RoutesIntegrator):
+        run.run(progress)
+        return trace_links(run, task.times)
+    if task.compiled:
+        return named_by_oracle(
+            lambda: run_compiled_acks(run, task.times, progress),
+            lambda: run.run(progress),
+            scenario,
+        )
+    run.run(progress)
+    return trace_nodes(run, task.times)
 
 
 def _run_compiled(

@@ -181,7 +181,7 @@ def test_limits_are_named(monkeypatch: Any, limit: str, said: str) -> None:
 
 
 def test_the_oracle_keeps_no_more_than_fits(monkeypatch: Any) -> None:
-    monkeypatch.setattr(integration, "_MOST_KEPT", 200)
+    monkeypatch.setattr(integration, "MOST_KEPT", 200)
     with refused(pf.SolverError, "needs more than 100 steps of at most 0.00125 s"):
         run(scenario(PI2, RENO), "python")
 

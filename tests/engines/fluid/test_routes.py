@@ -497,7 +497,6 @@ def test_gradients_go_along_paths_of_the_network() -> None:
             pf.Fluid(initial={"window": [3]}),
             "initial window has 1 numbers where the scenario",
         ),
-        (pf.Fluid(clock="acks"), "what was asked for is of one link"),
     ],
 )
 def test_what_it_does_not_do_is_said(engine: pf.Engine, said: str) -> None:

@@ -25,6 +25,8 @@ _STEPS: Final = 200_000  # of one class, between two looks at the keyboard: some
 
 def obstacle(scenario: Scenario) -> str:
     """Return what of a scenario the compiled engine does not know, "" if it knows everything."""
+    if len(scenario.network.nodes) > 1:
+        return 'several links with clock="acks"'
     if unknown := unknown_law(scenario):
         return unknown
     for flow in scenario.flows:

@@ -19,6 +19,11 @@ class Grid(list[float]):
         self.append(t)
         self.per_second.append(per_second)
 
+    def take_back(self) -> None:
+        """Forget the last instant."""
+        self.pop()
+        self.per_second.pop()
+
 
 class Place(NamedTuple):
     """Where an instant lies: in the cell that begins with this node, this part into it."""

@@ -26,17 +26,17 @@ from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
-_PARTS: Final = 32  # of the shortest path: steps in which acknowledgements are on their way
-_LONGEST: Final = 1.25e-3  # s: with it the delay is right to some 1e-7 s where nothing empties
+PARTS: Final = 32  # of the shortest path: steps in which acknowledgements are on their way
+LONGEST: Final = 1.25e-3  # s: with it the delay is right to some 1e-7 s where nothing empties
 TOO_MANY_STEPS: Final = (
     "the trajectory needs more than {most} steps of at most {step:g} s: give a longer step, or a"
     " shorter duration."
 )
-_MOST_KEPT: Final = 5_000_000  # steps, of each class and of the queue: some 2 GB, for all are kept
-_SAME: Final = 1e-12  # s: instants closer than this are one
-_TINY: Final = 1e-9  # packets, and seconds: what is no backlog, and no step worth splitting
-_CORNER: Final = 1e-3  # packets: how far off a corner of what is sent may lie inside a step
-_AGES: Final = 4.0  # longest delays that the past before time 0 reaches back
+MOST_KEPT: Final = 5_000_000  # steps, of each class and of the queue: some 2 GB, for all are kept
+SAME: Final = 1e-12  # s: instants closer than this are one
+TINY: Final = 1e-9  # packets, and seconds: what is no backlog, and no step worth splitting
+CORNER: Final = 1e-3  # packets: how far off a corner of what is sent may lie inside a step
+AGES: Final = 4.0  # longest delays that the past before time 0 reaches back
 
 
 class Node(NamedTuple):
@@ -74,7 +74,7 @@ def step_of(scenario: Scenario, step: float | None) -> float:
     paths = [float(f.base_rtt) for f in scenario.flows if f.sender.constant_rate is None]
     shortest = min(paths, default=math.inf)
     if step is None:
-        return min(_LONGEST, shortest / _PARTS)
+        return min(LONGEST, shortest / PARTS)
     if step >= shortest:
         raise QuantityError(
             f"step = {step:g} s is longer than the shortest path, {shortest:g} s, whose"
@@ -110,7 +110,7 @@ class Fifo:
         entered, times = self.entry.place(served), self.times
         width = times[entered.cell + 1] - times[entered.cell]
         came = times[entered.cell] + entered.part * width
-        self.delay = times[-1] - came if arrived - served > _TINY else 0.0
+        self.delay = times[-1] - came if arrived - served > TINY else 0.0
         return entered
 
 
@@ -147,7 +147,7 @@ class Integrator:
             self.state = beginning.controller
         self.waited = waited = _waited(scenario, beginning)
         paths = [float(flow.base_rtt) for flow in scenario.flows]
-        past = _AGES * (1.0 + waited + max(paths))
+        past = AGES * (1.0 + waited + max(paths))
         self.times = Grid(past)
         self.senders = [f.sender.on_link(scenario.link.packet_size) for f in scenario.flows]
         thins = self.aqm.thins
@@ -169,15 +169,15 @@ class Integrator:
         flows, sender = self.scenario.flows[i], self.senders[i]
         if sender.constant_rate is not None:
             rate = float(sender.sending_rate(sender.initial(1.0), 1.0))
-            before = rate * float(flows.count) if _present(self.scenario, i, beginning) else 0.0
+            before = rate * float(flows.count) if is_present(self.scenario, i, beginning) else 0.0
             return Stream(flows, self.times, None, rate, (before * self._kept(i), waited, 0.0))
         path = float(flows.base_rtt)
-        there = _present(self.scenario, i, beginning)
+        there = is_present(self.scenario, i, beginning)
         if there and beginning is not None:
             state, p, rtt = beginning.senders[i], self.p[i], path + waited
             before = float(flows.count) * state[0] / rtt
             hearing = (state[0] / rtt, p * state[0] / rtt)
-            cutting = _cutting(sender, state, *hearing, rtt)
+            cutting = cutting_at_rest(sender, state, *hearing, rtt)
         else:
             initial = sender.initial(float(flows.initial_window))
             state = tuple(map(float, initial if isinstance(initial, tuple) else (initial,)))
@@ -215,10 +215,10 @@ class Integrator:
         for at, ticks in _instants(self, capacity, interval):
             self._reach(at)
             for stream, other in zip(self.streams, self.copied, strict=False):
-                if other is not None and abs(stream.start - at) <= _SAME:
+                if other is not None and abs(stream.start - at) <= SAME:
                     stream.copy(self.streams[other])
             for when in list(capacity):
-                if when <= at + _SAME:
+                if when <= at + SAME:
                     self.capacity = capacity.pop(when)
             if ticks:
                 self._tick(interval)
@@ -231,18 +231,18 @@ class Integrator:
     def _reach(self, at: float) -> None:
         """Go to an instant, before which nothing happens that is known beforehand."""
         steps, dt = 0, 0.0
-        while (left := at - self.times[-1]) > _SAME:
+        while (left := at - self.times[-1]) > SAME:
             if steps <= 1:  # at first, after a step that was split, and for what rounding leaves
                 steps = max(1, math.ceil(left / self.step - 1e-9))
                 dt = left / steps
             else:
                 steps -= 1
             trial = self._try(dt)
-            least = _TINY / dt
+            least = TINY / dt
             if least < trial.split < 1.0 - least:
                 trial, steps = self._try(trial.split * dt), 0
             self._keep(trial)
-            most = _MOST_KEPT // (1 + len(self.streams))
+            most = MOST_KEPT // (1 + len(self.streams))
             if len(self.times) > most:
                 raise SolverError(TOO_MANY_STEPS.format(most=most, step=self.step))
 
@@ -260,20 +260,20 @@ class Integrator:
         for k, line in enumerate(self.lines):
             could = line.served[-1] + self._service(k, arrived, dt)
             served.append(min(arrived[k], could))
-            if line.queue > _CORNER and arrived[k] - could < -_CORNER:
+            if line.queue > CORNER and arrived[k] - could < -CORNER:
                 split = min(split, line.queue / (line.queue + could - arrived[k]))
         for stream, after in zip(self.streams, sent, strict=True):
             window = stream.window
             if window is not None and window.slow and after.moved and after.moved.expected > 1.0:
                 before = window.now.expected
                 split = min(split, (1.0 - before) / (after.moved.expected - before))
-            if stream.silence > _CORNER and after.silence < -_CORNER:
+            if stream.silence > CORNER and after.silence < -CORNER:
                 split = min(split, stream.silence / (stream.silence - after.silence))
         lost = [0.0] * len(self.lines)
         over = sum(arrived) - sum(served) - self.buffer
         if over > 0.0:
             room = self.buffer - self._queue()
-            if room > _CORNER and over > _CORNER:
+            if room > CORNER and over > CORNER:
                 split = min(split, room / (room + over))
             lost = self._overflow(over, arrived, served)
         return _Trial(t, 1.0 / dt, sent, arrived, served, lost, split)
@@ -303,8 +303,8 @@ class Integrator:
             window = stream.window
             if window is None or not window.slow:
                 continue
-            full = room < _CORNER and stream.start <= trial.t
-            if full or window.now.expected >= 1.0 - _TINY:
+            full = room < CORNER and stream.start <= trial.t
+            if full or window.now.expected >= 1.0 - TINY:
                 window.leave_slow_start()
         steps = zip(self.lines, trial.arrived, trial.served, trial.lost, strict=True)
         entered = [line.keep(a, served, lost) for line, a, served, lost in steps]
@@ -347,12 +347,12 @@ def _instants(
 ) -> Iterator[tuple[float, bool]]:
     """Yield every instant at which something happens, and whether the controller ticks then."""
     end = float(run.scenario.duration)
-    ticks = [k * interval for k in range(1, int(end / interval * (1.0 + _SAME)) + 1)]
+    ticks = [k * interval for k in range(1, int(end / interval * (1.0 + SAME)) + 1)]
     others = [*capacity, *(at for stream in run.streams for at in stream.instants()), end]
     found = sorted([(at, True) for at in ticks] + [(at, False) for at in others if 0.0 < at <= end])
     before, ticked = 0.0, False
     for at, ticks_now in found:
-        if at > before + _SAME:
+        if at > before + SAME:
             if before > 0.0:
                 yield before, ticked
             before, ticked = at, ticks_now
@@ -368,7 +368,8 @@ def bands_of(scenario: Scenario) -> tuple[int, ...]:
     return tuple(int(two and flow.sender.signal == "scalable") for flow in scenario.flows)
 
 
-def _present(scenario: Scenario, i: int, beginning: Beginning | None) -> bool:
+def is_present(scenario: Scenario, i: int, beginning: Beginning | None) -> bool:
+    """Return whether a class has sent before time 0."""
     return beginning is not None and scenario.flows[i].start == 0.0
 
 
@@ -384,7 +385,7 @@ def _waited(scenario: Scenario, beginning: Beginning | None) -> float:
     there = [
         i
         for i, band in enumerate(bands_of(scenario))
-        if band == 0 and _present(scenario, i, beginning)
+        if band == 0 and is_present(scenario, i, beginning)
     ]
     flights = [
         (float(flow.count) * beginning.senders[i][0], float(flow.base_rtt))
@@ -417,7 +418,7 @@ def _waited(scenario: Scenario, beginning: Beginning | None) -> float:
     return high
 
 
-def _cutting(
+def cutting_at_rest(
     sender: Sender, state: tuple[float, ...], acks: float, marks: float, rtt: float
 ) -> float:
     """Return the segments per second that were cut in a past that goes on as it is."""

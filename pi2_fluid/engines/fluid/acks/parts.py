@@ -58,10 +58,16 @@ class Parts(NamedTuple):
             gone = np.where(until[start:end] <= time[idle], until[start:end], -1.0)
             weight[idle, start + gone.argmax(axis=1)] = 1.0
         windows = np.add.reduceat(weight * trace.window, first, axis=1)
-        return trace._replace(
+        merged = trace._replace(
             p=trace.p[:, first],
             window=windows / np.add.reduceat(weight, first, axis=1),
             leaving=np.add.reduceat(trace.leaving, first, axis=1),
+        )
+        if trace.link_p is None or trace.link_leaving is None:
+            return merged
+        return merged._replace(
+            link_p=trace.link_p[..., first],
+            link_leaving=np.add.reduceat(trace.link_leaving, first, axis=2),
         )
 
 
@@ -97,7 +103,7 @@ def split_counts(scenario: Scenario, beginning: Beginning | None) -> Parts:
     )
     if beginning is not None:
         beginning = beginning._replace(senders=tuple(beginning.senders[i] for i in origin))
-    split = dataclasses.replace(scenario, flows=tuple(flows), changes=changes)
+    split = scenario.with_classes(flows, changes)
     return Parts(split, tuple(origin), tuple(copied), beginning)
 
 

@@ -14,7 +14,8 @@ from pi2_fluid.network.scenario import Scenario
 
 def require_clocked(scenario: Scenario) -> None:
     """Refuse laws that have no form by acknowledgements here."""
-    _require_queue(scenario.aqm)
+    for node in scenario.network.nodes:
+        _require_queue(node.aqm)
     for flow in scenario.flows:
         _require_sender(flow.sender)
 
@@ -56,7 +57,7 @@ def beyond_packets(scenario: Scenario) -> list[str]:
 
     Of two queues L4S flows of one path echo for ever here, as packets do where windows are large.
     """
-    dual = scenario.aqm.bands > 1
+    dual = any(node.aqm.bands > 1 for node in scenario.network.nodes)
     echoing = dual and any(
         flow.sender.signal == "scalable" and not flow.sender.paced for flow in scenario.flows
     )

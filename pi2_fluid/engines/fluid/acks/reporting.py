@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +32,7 @@ def trace_nodes(run: Integrator, samples: FloatArray) -> Trace:
     def between(values: FloatArray) -> FloatArray:
         return np.stack([np.interp(samples, grid, line) for line in values.T], axis=1)
 
-    def rate(counts: list[float]) -> FloatArray:
+    def rate(counts: Sequence[float]) -> FloatArray:
         passed = np.array(counts)
         found: FloatArray = (passed[ends] - passed[ends - 1]) / widths
         return found
@@ -49,7 +50,7 @@ def trace_nodes(run: Integrator, samples: FloatArray) -> Trace:
         queue_delay=between(column("queue_delay")),
         controller=column("controller")[held],
         p=column("p")[held],
-        window=np.stack([_window(stream, times, samples) for stream in run.streams], axis=1),
+        window=np.stack([sampled_window(stream, times, samples) for stream in run.streams], axis=1),
         leaving=np.stack(
             [
                 leaving(stream, run.lines[k])
@@ -61,7 +62,7 @@ def trace_nodes(run: Integrator, samples: FloatArray) -> Trace:
     )
 
 
-def _window(stream: Stream, times: FloatArray, samples: FloatArray) -> FloatArray:
+def sampled_window(stream: Stream, times: FloatArray, samples: FloatArray) -> FloatArray:
     """Return the window; of a class without, what it sends in one round trip of the path."""
     if stream.window is None:
         begun = [stream.begun(t) * (stream.start <= t < stream.stop) for t in samples.tolist()]

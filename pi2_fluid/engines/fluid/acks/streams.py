@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableSequence
 from typing import NamedTuple
 
 from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, Place, count_at
@@ -53,20 +54,22 @@ class Stream:
         self.times, self.window, self.rate = times, window, rate
         self.per_flow = 1.0 / float(flows.count)
         self.number, self.path = float(flows.count), float(flows.base_rtt)
+        #: Seconds from what `left` and `borne` count to the acknowledgement.
+        self.back = self.path
         self.start, self.jitter = float(flows.start), float(flows.start_jitter)
         self.stop = _NEVER if flows.stop is None else float(flows.stop)
         before, waited, p = past
         self.before = before
         self.goes_on = before > 0.0
         self.sent = [before * t for t in times]
-        self.left = [before * (t - waited) for t in times]
+        self.left: MutableSequence[float] = [before * (t - waited) for t in times]
         #: Signals given to what has arrived, and to what has left.
         self.given = [p * count for count in self.sent]
-        self.borne = [p * count for count in self.left]
+        self.borne: MutableSequence[float] = [p * count for count in self.left]
         self.sizes = [window.now.size if window else 0.0] * len(times)
         self.silence = 0.0
         self.ago = Cursor(times)
-        back = self.ago.place(times[-1] - self.path)
+        back = self.ago.place(times[-1] - self.back)
         self.acked, self.heard = count_at(self.left, back), count_at(self.borne, back)
 
     def copy(self, other: Stream) -> None:
@@ -109,7 +112,7 @@ class Stream:
             share = 0.5 * (self.begun(t - dt) + self.begun(t))
             packets = self.number * self.rate * share * kept * dt if sends else 0.0
             return Sent(self.sent[-1] + packets, 0.0, 0.0, 0.0, None)
-        back = self.ago.place(t - self.path)
+        back = self.ago.place(t - self.back)
         acked, heard = count_at(self.left, back), count_at(self.borne, back)
         if not sends:
             return Sent(self.sent[-1], acked, heard, 0.0, self.window.rest(dt))
