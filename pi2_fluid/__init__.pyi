@@ -10,6 +10,7 @@ from pi2_fluid.comparison.comparing import compare as compare
 from pi2_fluid.comparison.diagnosis.diagnosing import diagnose as diagnose
 from pi2_fluid.comparison.measurement.picture import plot_comparison as plot_comparison
 from pi2_fluid.comparison.response.identifying import identify_response as identify_response
+from pi2_fluid.comparison.response.measuring import measure_loop as measure_loop
 from pi2_fluid.comparison.sharing.coexistence import coexistence as coexistence
 from pi2_fluid.comparison.sharing.largest_share import largest_l4s_share as largest_l4s_share
 from pi2_fluid.deployment.checking import check as check
@@ -43,6 +44,7 @@ from pi2_fluid.laws.aqms.dualpi2 import DualPi2 as DualPi2
 from pi2_fluid.laws.aqms.fq_codel import FqCodel as FqCodel
 from pi2_fluid.laws.aqms.fq_pie import FqPie as FqPie
 from pi2_fluid.laws.aqms.imposed import Imposed as Imposed
+from pi2_fluid.laws.aqms.injected import Injected as Injected
 from pi2_fluid.laws.aqms.pi import Pi as Pi
 from pi2_fluid.laws.aqms.pi2 import Pi2 as Pi2
 from pi2_fluid.laws.aqms.pi_family import PiFamily as PiFamily

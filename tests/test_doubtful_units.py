@@ -74,6 +74,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "Red": {"min": 5, "max": 15},
     "Transfers": {"sender": pf.Reno(), "size": pf.Fixed(9), "idle": "1s"},
     "Imposed": {"p_prime": 0.1},
+    "Injected": {"added": "0.0 + 0.001 sin(2 t)"},
     "Link": {"capacity": "1Gbit/s"},
 }
 

@@ -25,7 +25,7 @@ def sections() -> Iterator[str]:
         yield f"## {title}\n"
         for kind in kinds:
             cls: Any = class_of(kind)
-            if cls.only_in or kind == "imposed":  # whose signal is given over time
+            if cls.only_in or kind in ("imposed", "injected"):  # moved over time
                 continue
             law = cls(**NEEDED.get(kind, {}))
             try:

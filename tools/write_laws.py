@@ -121,7 +121,7 @@ def laws() -> Iterator[tuple[str, Sender | Aqm]]:
     for kinds, class_of in ((SENDERS, sender_class), (AQMS, aqm_class)):
         for kind in kinds:
             cls: Any = class_of(kind)
-            if cls.only_in or kind == "imposed":  # whose signal is given over time
+            if cls.only_in or kind in ("imposed", "injected"):  # moved over time
                 continue
             needed = NEEDED.get(kind, {})
             options = [{}, *MORE.get(kind, [])]

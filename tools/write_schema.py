@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pi2_fluid.laws import presets
+from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.kernel.qdiscs import QDISCS
 from pi2_fluid.laws.registry import AQMS, PRESETS, SENDERS, aqm_class, laws_of_tc, sender_class
 from pi2_fluid.network.capacity_trace import FORMATS, CapacityTrace
@@ -52,6 +53,8 @@ DESCRIBED: dict[str, Any] = {
         "minimum": 0,
         "maximum": 1,
     },
+    "a law: Pi, Pie, Pi2, CoupledPi2 or DualPi2": {"$ref": "#/definitions/injected_queue"},
+    "sines, in Python also a function": {"type": "string", "pattern": r" sin\(.* t.*\)"},
 }
 
 
@@ -367,6 +370,13 @@ def schema() -> dict[str, Any]:
             "imposed_queue": {
                 "oneOf": [
                     of_a_kind("kind", kind, cls) for kind, cls in known.items() if cls in dual
+                ]
+            },
+            "injected_queue": {
+                "oneOf": [
+                    of_a_kind("kind", kind, cls)
+                    for kind, cls in known.items()
+                    if issubclass(cls, PiFamily)
                 ]
             },
             "sizes": {"oneOf": [of_a_kind("kind", kind, cls) for kind, cls in SIZES.items()]},

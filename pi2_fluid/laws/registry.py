@@ -69,6 +69,7 @@ AQMS: Final = {
     "fq_codel": Entry(f"{_LAWS}.aqms.fq_codel:FqCodel"),
     "fq_pie": Entry(f"{_LAWS}.aqms.fq_pie:FqPie"),
     "imposed": Entry(f"{_LAWS}.aqms.imposed:Imposed"),
+    "injected": Entry(f"{_LAWS}.aqms.injected:Injected"),
     "price": Entry(f"{_LAWS}.aqms.price:Price"),
     "rem": Entry(f"{_LAWS}.aqms.rem:Rem"),
     "avq": Entry(f"{_LAWS}.aqms.avq:Avq"),

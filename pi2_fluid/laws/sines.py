@@ -28,9 +28,9 @@ class Sines:
     Parameters
     ----------
     mean : float
-        Above 0.
+        At least 0; at 0 they are a change of something else, to which they are added.
     amplitudes : sequence of float
-        Of each sine, above 0; all together at most `mean`.
+        Of each sine, above 0; all together at most `mean`, unless that is 0.
     frequencies : sequence of float
         rad/s; no two of them the same.
     phases : sequence of float, optional
@@ -74,8 +74,8 @@ class Sines:
             raise QuantityError(
                 f"Sines frequencies = {show_value(omega)} has one of them twice: give each once."
             )
-        middle = float(validate_quantity(mean, "number", "Sines mean"))
-        if sum(strengths) > middle * (1.0 + 1e-12):
+        middle = float(validate_quantity(mean, "number", "Sines mean", closed=True))
+        if middle > 0.0 and sum(strengths) > middle * (1.0 + 1e-12):
             raise DomainError(
                 f"Sines amplitudes = {show_value(strengths)} are together above the mean,"
                 f" {middle:g}, so that it would fall below 0: give smaller ones."
@@ -91,6 +91,11 @@ class Sines:
     def highest(self) -> float:
         """What it never exceeds: the mean and all amplitudes."""
         return self.mean + sum(self.amplitudes)
+
+    @property
+    def lowest(self) -> float:
+        """What it never falls below: the mean less all amplitudes."""
+        return self.mean - sum(self.amplitudes)
 
     def __call__(self, t: Number) -> Number:
         """Return the value at time `t` (s), a number or an array."""

@@ -138,19 +138,20 @@ QUEUE_LAWS = [
     pf.Price(), pf.Rem(), pf.Rem(weight=0.3), pf.TailDrop(),
     pf.Avq(), pf.Avq(marking="overflow"),
 ]  # fmt: skip
+GIVEN = pf.Imposed | pf.Injected
 # Kinds that are not varied here come with their defaults.
 _VARIED = {type(law) for law in QUEUE_LAWS}
 QUEUE_LAWS += [
     cls()
     for cls in map(aqm_class, AQMS)
-    if not cls.only_in and cls not in _VARIED and not issubclass(cls, PacketsOnly | pf.Imposed)
+    if not cls.only_in and cls not in _VARIED and not issubclass(cls, PacketsOnly | GIVEN)
 ]
 
 
 def test_no_queue_is_left_out():
-    """What packets alone run has no fluid form, and of Imposed the law is given."""
+    """What packets alone run has no fluid form, and of Imposed and Injected the law is given."""
     every = {law for law in map(aqm_class, AQMS) if not issubclass(law, PacketsOnly)}
-    assert {type(law) for law in QUEUE_LAWS} == every - {pf.Imposed}
+    assert {type(law) for law in QUEUE_LAWS} == every - {pf.Imposed, pf.Injected}
 
 
 @pytest.mark.parametrize("law", QUEUE_LAWS, ids=repr)

@@ -33,7 +33,7 @@ def functions() -> list[Any]:
     for kinds, class_of in ((SENDERS, sender_class), (AQMS, aqm_class)):
         for kind in kinds:
             cls: Any = class_of(kind)
-            if kind == "imposed" or issubclass(cls, PacketsOnly):
+            if kind in ("imposed", "injected") or issubclass(cls, PacketsOnly):
                 continue
             if cls.only_in:
                 continue

@@ -39,7 +39,8 @@ SENDERS_WITH_EQUATIONS = [
 QUEUES_WITH_EQUATIONS = [
     cls(**NEEDED.get(kind, {}))
     for kind in AQMS
-    if not (cls := aqm_class(kind)).only_in and kind != "imposed"  # whose p' is given over time
+    if not (cls := aqm_class(kind)).only_in
+    and kind not in ("imposed", "injected")  # of whose p' something is given over time
 ]
 
 

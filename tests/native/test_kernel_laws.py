@@ -11,11 +11,11 @@ from pi2_fluid.laws.aqm import Aqm, Seen
 from pi2_fluid.laws.aqms.avq import Avq
 from pi2_fluid.laws.aqms.coupled import CoupledPi2
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
-from pi2_fluid.laws.aqms.imposed import Imposed
 from pi2_fluid.laws.aqms.pi import Pi
 from pi2_fluid.laws.aqms.pi2 import Pi2
 from pi2_fluid.laws.aqms.pie import TABLES, Pie
 from pi2_fluid.laws.aqms.price import Price
+from pi2_fluid.laws.aqms.pushed import PushedQueue
 from pi2_fluid.laws.aqms.red import Red
 from pi2_fluid.laws.aqms.rem import Rem
 from pi2_fluid.laws.aqms.taildrop import TailDrop
@@ -79,7 +79,7 @@ AQM_LAWS: list[Aqm] = [
 
 def is_left_out(cls: type, *varied: type) -> bool:
     """Whether a law has no equations, or is run by its queue's."""
-    return cls in varied or issubclass(cls, PacketsOnly | Imposed)
+    return cls in varied or issubclass(cls, PacketsOnly | PushedQueue)
 
 
 # Kinds that are not varied here come with their defaults. One that is run by another's law is left

@@ -124,6 +124,7 @@ class TestKinds:
             "red": pf.Red(min=5, max=15),
             "codel": pf.CoDel(),
             "imposed": pf.Imposed(p_prime=0.1),
+            "injected": pf.Injected(added="0.0 + 0.001 sin(2.0 t + 0.0)"),
             "price": pf.Price(),
             "taildrop": pf.TailDrop(),
         }.items(),
@@ -620,6 +621,7 @@ GIVEN: dict[str, st.SearchStrategy[Any]] = {
             unique_by=lambda one: one[1],
         ),
     ),
+    "added": st.builds(lambda a, w: pf.Sines(0.0, [a], [w]), SINE, st.floats(1e-9, 1e9)),
 }
 
 
@@ -656,7 +658,7 @@ def fields_of(cls: type) -> st.SearchStrategy[dict[str, Any]]:
             chosen[key] = number(field.metadata["quantity"])
         elif "choice" in field.metadata:
             chosen[key] = st.sampled_from(field.metadata["choice"])
-        elif key in GIVEN and cls is pf.Imposed:
+        elif key in GIVEN and cls in (pf.Imposed, pf.Injected):
             chosen[key] = GIVEN[key]
         else:
             assert not field.init, f"{cls.__name__} {key}: say here what it takes"

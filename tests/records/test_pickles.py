@@ -149,6 +149,7 @@ def everything() -> dict[str, list[Any]]:
         "compare": [pf.compare(SCENARIO), two_queues()],
         "coexistence": [table],
         "identify_response": [table],
+        "measure_loop": [table],
         "largest_l4s_share": [0.5],
         "check": [checked, checked[0], Remedy(text="none")],
         "margin_lost_db": [pf.margin_lost_db(linux, pf.Reno(), "50ms", 0.1)],

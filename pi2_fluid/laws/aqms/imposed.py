@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
-from pi2_fluid.laws.aqm import Aqm, Signal
+from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.aqms.pi2 import Pi2
+from pi2_fluid.laws.aqms.pushed import PushedQueue
 from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.sines import Sines
 from pi2_fluid.ops import Number
@@ -35,7 +36,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Imposed(Aqm):
+class Imposed(PushedQueue):
     """A queue with a given p' and no controller, to measure with.
 
     Everything but the controller is that of `queue`: what packets see of p', where they are
@@ -80,6 +81,8 @@ class Imposed(Aqm):
     0.10001
     """
 
+    discipline = PushedQueue.discipline  # said anew: a subclass is another law
+
     queue: PiFamily = described(Pi2(), "a law: Pi2, CoupledPi2 or DualPi2")
     p_prime: float | Sines | Callable[[float], float] | None = described(
         None, "a number in [0, 1], sines, in Python also a function"
@@ -98,6 +101,12 @@ class Imposed(Aqm):
         require_scalars(self.queue)
         object.__setattr__(self, "p_prime", _read(self.p_prime))
         self._given(0.0)
+        if isinstance(self.p_prime, Sines) and self.p_prime.lowest < -_ROUNDING:
+            raise DomainError(
+                f"Imposed p_prime = {show_value(str(self.p_prime))} falls to"
+                f" {self.p_prime.lowest:g}, which is no probability: give sines around a mean"
+                " above 0, or add them to a running controller's p' (Injected)."
+            )
         if isinstance(self.p_prime, Sines) and self.p_prime.highest > 1.0:
             raise DomainError(
                 f"Imposed p_prime = {show_value(str(self.p_prime))} rises to"
@@ -184,72 +193,7 @@ class Imposed(Aqm):
         """Where it is held; without `hold` where its queue would be."""
         return self.queue.usual_delay if self.hold is None else self.hold
 
-    # What the queue itself says
-
-    def encode(self, u: Number) -> Signal:
-        """Return what packets see of p', as the queue says."""
-        return self.queue.encode(u)
-
-    def decode(self, p: Number, signal: str) -> Number:
-        """Return p' at which packets see `p`, as the queue says."""
-        return self.queue.decode(p, signal)
-
-    def signals(self, state: tuple[Number, ...], seen: Seen) -> Signal:
-        """Return what packets see, a dual queue's own marking included."""
-        return self.queue.signals(state, seen)
-
-    def holds(self) -> bool:
-        """Return True: what is given is held."""
-        return True
-
-    def serve(
-        self, backlogged: Sequence[Any], arrivals: Sequence[Number], capacity: Number
-    ) -> tuple[Number, Number]:
-        """Return what the bands get of the link, as the queue says."""
-        return self.queue.serve(backlogged, arrivals, capacity) if self.bands == 2 else self._one()
-
-    def delays(self, queues: Sequence[Number], served: Sequence[Number]) -> tuple[Number, Number]:
-        """Return the delays of the bands, as the queue says."""
-        return self.queue.delays(queues, served) if self.bands == 2 else self._one()
-
-    def _one(self) -> NoReturn:
-        raise self._has_one_queue()
-
-    def in_one_queue(self) -> Aqm:
-        """Return the same in one queue for all packets: itself, if it has one."""
-        return self if self.bands == 1 else replace(self, queue=self.queue.in_one_queue())
-
-    @property
-    def bands(self) -> int:  # type: ignore[override]
-        """How many queues there are."""
-        return self.queue.bands
-
-    @property
-    def measures(self) -> str:
-        """As the queue says."""
-        return self.queue.measures
-
-    @property
-    def signals_at(self) -> str:
-        """As the queue says."""
-        return self.queue.signals_at
-
-    @property
-    def kept_for_classic(self) -> Number:
-        """The fraction of the link that Classic packets get at least while they wait."""
-        return self.queue.kept_for_classic
-
-    @property
-    def marking_step(self) -> Number:
-        """As the queue says."""
-        return self.queue.marking_step
-
     # What runs it in packets: the queue's own law, pushed
-
-    @property
-    def discipline(self) -> str | None:  # type: ignore[override]
-        """The queue discipline."""
-        return self.queue.discipline
 
     def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return the same of the queue discipline, in real numbers.

@@ -88,7 +88,7 @@ def pack(run: Integrator) -> tuple[Any, ...]:
         {"step": run.step, "most_steps": float(_MOST_STEPS), "most_bytes": _MOST_BYTES},
         queue_program(aqm, continuous=False),
         {
-            "state": list(run.state),
+            "state": list(run.state[: len(aqm.pushed().initial())]),
             "at_dequeue": run.at_dequeue,
             "head": aqm.measures == "head",
             "past": -run.times[0],

@@ -144,7 +144,7 @@ def _pack_node(link: Link, aqm: Aqm, size: float, duration: float, update: str) 
         "buffer": float(link.buffer),
         **pack_law(aqm, continuous=update == "continuous"),
         "queues": [0.0] * aqm.bands,
-        "state": [float(value) for value in aqm.initial()],
+        "state": [float(value) for value in aqm.pushed().initial()],
         "pushes": [float(value) for value in aqm.pushes(duration)],
     }
 

@@ -213,6 +213,11 @@ static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
     return now + q->interval;
 }
 
+static void push(void *qdisc, double amount)
+{
+    ((pie *)qdisc)->vars.state[0] += amount; /* of the law: integers are not pushed */
+}
+
 static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 {
     const pie *q = qdisc;
@@ -232,6 +237,7 @@ const pi2_qdisc pi2_qdisc_pie = {
     .dequeue = dequeue,
     .first_tick = first_tick,
     .tick = tick,
+    .push = push,
     .probe = probe,
 };
 
