@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from pi2_fluid.errors import QuantityError
-from pi2_fluid.measured.dataset import VARIABLES, Measurement, Quantity, rises
+from pi2_fluid.measured.dataset import VARIABLES, Measurement, rises
 from pi2_fluid.measured.fields import entries, number, part, text_of
 from pi2_fluid.measured.flent_about import (
     CAPACITY,
@@ -42,6 +42,16 @@ _OF_TCP: Final = {
 _DERIVED: Final = (" avg", " sum", " totals", " average")
 #: Fewer round trips of netperf a second are none: it waits for a lost packet to its end.
 _WAITS: Final = 0.1
+
+
+class _Series(NamedTuple):
+    """One series of a file, with what Flent says of it and of the whole test."""
+
+    name: str
+    meta: dict[str, Any]
+    rows: list[dict[str, Any]]
+    version: int
+    about: dict[str, Any]
 
 
 def recognises(source: Source) -> bool:
@@ -78,7 +88,7 @@ def measurement(source: Source) -> Measurement:
     about = part(file, "metadata")
     told = text_of(about.get("FLENT_VERSION")) or text_of(about.get("NETPERF_WRAPPER_VERSION"))
     read = Measurement("flent", tool=f"flent {told}".strip(), clock="unix")
-    series, interpolated = _series(file)
+    samples, interpolated = _samples(file)
     if interpolated:
         read.warn(
             "this file of version 1 has no samples, but what Flent interpolated between them: the"
@@ -87,11 +97,11 @@ def measurement(source: Source) -> Measurement:
         if moment(about.get("T0"), about.get("TIME")) is None:
             read.clock = "relative"
     read.about |= about_of(about) | {"senders": {}, "directions": {}}
-    for name in sorted(series, key=_order):
+    for name in sorted(samples, key=_order):
         meta = part(about, "SERIES_META", name)
-        rows = list(entries(series[name]))
+        rows = list(entries(samples[name]))
         if rows and not _is_derived(name, meta):
-            _add(read, name, meta, rows, version if not interpolated else 4, about)
+            _add(read, _Series(name, meta, rows, 4 if interpolated else version, about))
     if read.empty:
         raise QuantityError(
             f"{source.said} has no sample of a flow or probe: Flent's test did not get any."
@@ -106,7 +116,7 @@ def _order(name: str) -> tuple[str, int, str]:
     return (base, int(count), "") if count.isdecimal() and len(count) < 9 else (name, 0, "")
 
 
-def _series(file: dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
+def _samples(file: dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
     """Return the samples by series, and whether they are but interpolated."""
     found = part(file, "raw_values")
     about = part(file, "metadata")
@@ -139,27 +149,19 @@ def _is_derived(name: str, meta: dict[str, Any]) -> bool:
     return made or name.endswith(_DERIVED)
 
 
-def _add(
-    read: Measurement,
-    name: str,
-    meta: dict[str, Any],
-    rows: list[dict[str, Any]],
-    version: int,
-    about: dict[str, Any],
-) -> None:
-    unit = text_of(meta.get("UNITS"))
+def _add(read: Measurement, series: _Series) -> None:
+    name, unit = series.name, text_of(series.meta.get("UNITS"))
     if name.startswith("qdisc_stats"):
-        _add_counters(read, name, rows, version, units_of(about))
+        _add_counters(read, series)
     elif name.startswith(CAPACITY):
-        times, values = _column(rows, "val")
+        times, values = _column(series.rows, "val")
         read.add("capacity", name.removeprefix(CAPACITY), times, _MBIT * np.array(values))
     elif name.startswith("VoIP"):
-        _add_voip(read, name, rows)
+        _add_voip(read, series)
     elif unit in ("Mbits/s", "bits/s") or (not unit and name.startswith("TCP")):
-        scale = 1.0 if unit == "bits/s" and version < 4 else _MBIT
-        _add_flow(read, name, meta, rows, scale, about)
+        _add_flow(read, series, 1.0 if unit == "bits/s" and series.version < 4 else _MBIT)
     elif unit == "ms" or name.startswith(("Ping", "UDP", "HTTP")):
-        _add_probe(read, name, rows, version)
+        _add_probe(read, series)
     else:
         read.warn(f"the series {name!r}, in {unit or 'no unit'}, is not read.")
 
@@ -170,36 +172,30 @@ def _column(rows: list[dict[str, Any]], key: str) -> tuple[list[float], list[flo
     return [time for time, _ in kept], [value for _, value in kept]
 
 
-def _add_flow(
-    read: Measurement,
-    name: str,
-    meta: dict[str, Any],
-    rows: list[dict[str, Any]],
-    scale: float,
-    about: dict[str, Any],
-) -> None:
+def _add_flow(read: Measurement, series: _Series, scale: float) -> None:
+    name = series.name
     direction = "down" if "down" in name.lower() else "up"
-    sender = sender_of(name, meta, about, direction)
+    sender = sender_of(name, series.meta, series.about, direction)
     label = f"{name} ({sender})" if sender else name
     columns = {"val": ("throughput", scale), "dur": ("interval", 1.0)} | _OF_TCP
-    for key, (variable, one) in columns.items():
-        times, values = _column(rows, key)
+    for key, (variable, factor) in columns.items():
+        times, values = _column(series.rows, key)
         if times:
-            read.add(variable, label, times, one * np.array(values))
+            read.add(variable, label, times, factor * np.array(values))
     read.about["directions"][label] = direction
     if sender:
         read.about["senders"][label] = sender
-    segment = number(meta.get("TCP_MSS"))
+    segment = number(series.meta.get("TCP_MSS"))
     if segment > 0.0:
         read.about["segment"] = segment
 
 
-def _add_probe(read: Measurement, name: str, rows: list[dict[str, Any]], version: int) -> None:
-    probes = Probes()
-    numbered = all(math.isfinite(number(row.get("seq"))) for row in rows)
-    for count, row in enumerate(rows):
+def _add_probe(read: Measurement, series: _Series) -> None:
+    probes, name = Probes(), series.name
+    numbered = all(math.isfinite(number(row.get("seq"))) for row in series.rows)
+    for count, row in enumerate(series.rows):
         time, value = number(row.get("t")), number(row.get("val"))
-        delay = _MS * _milliseconds(name, row, value, version)
+        delay = _MS * _milliseconds(name, row, value, series.version)
         place = int(number(row["seq"])) if numbered else count
         counted = numbered or "dur" in row
         if math.isfinite(time) and (row.get("lost") or (counted and not math.isfinite(delay))):
@@ -210,7 +206,7 @@ def _add_probe(read: Measurement, name: str, rows: list[dict[str, Any]], version
         times, values = probes.samples()
         read.add("delay", name, times, values)
     for key, variable in (("owd_up", "delay_up"), ("owd_down", "delay_down")):
-        when, ways = _column(rows, key)
+        when, ways = _column(series.rows, key)
         if when:
             read.add(variable, name, when, _MS * rises(ways))
             read.warn(
@@ -231,31 +227,28 @@ def _milliseconds(name: str, row: dict[str, Any], value: float, version: int) ->
     return value
 
 
-def _add_voip(read: Measurement, name: str, rows: list[dict[str, Any]]) -> None:
+def _add_voip(read: Measurement, series: _Series) -> None:
     """Add what D-ITG measured, one way, or irtt in its place, both ways; always in ms."""
-    if any("owd_up" in row for row in rows):
-        _add_probe(read, name, rows, 4)
+    if any("owd_up" in row for row in series.rows):
+        _add_probe(read, series._replace(version=4))
         return
-    times, values = _column(rows, "val")
+    times, values = _column(series.rows, "val")
     if times:
-        read.add("delay_up", name, times, _MS * rises(values))
-        read.warn(f"{name} says UNITS Kbps, and has delays of one way, in ms: read as these.")
+        read.add("delay_up", series.name, times, _MS * rises(values))
+        read.warn(
+            f"{series.name} says UNITS Kbps, and has delays of one way, in ms: read as these."
+        )
 
 
-def _add_counters(
-    read: Measurement,
-    name: str,
-    rows: list[dict[str, Any]],
-    version: int,
-    units: Mapping[str, Quantity],
-) -> None:
-    band = name.removeprefix("qdisc_stats_") or name
+def _add_counters(read: Measurement, series: _Series) -> None:
+    rows, units = series.rows, units_of(series.about)
+    band = series.name.removeprefix("qdisc_stats_") or series.name
     # tc's "delay" of a queue is none of a probe, and has another unit in each kind.
     keys = {key for row in rows for key, value in row.items() if math.isfinite(number(value))}
     keys -= {"t", "backlog_requeues", *VARIABLES} - {"queue_delay"}
     for key in sorted(keys):
         times, values = _column(rows, key)
-        if version >= 4 and key in GROWING:
+        if series.version >= 4 and key in GROWING:
             values = np.cumsum(values).tolist()
         counter = COUNTERS.get(key, key)
         read.add(counter, band, times, values, quantity=units.get(counter))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from pi2_fluid.apps.cli.compared import Compared
-from pi2_fluid.apps.cli.engines import make_engines
+from pi2_fluid.apps.cli.compared import Compared, Wanted
 from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.queues import split_name
 from pi2_fluid.errors import QuantityError, show_value
@@ -62,26 +61,14 @@ def require_all_there(files: list[str]) -> None:
         )
 
 
-def compare_measurement(
-    files: list[str],
-    aqm: list[str],
-    described: Mapping[str, str | None],
-    engine: list[str],
-    shared: dict[str, Any],
-    after: str | None,
-) -> Compared:
+def compare_measurement(wanted: Wanted) -> Compared:
     """Run what a measurement describes, and put both beside each other.
 
     Parameters
     ----------
-    files : list of str
-        The measurement; several were recorded at the same time.
-    aqm : list of str
-        The queue, if it is given.
-    described : mapping
-        Rate and path, if they are given, by what Python calls them.
-    engine, shared, after
-        As the shell has them.
+    wanted : Wanted
+        Its files were recorded at the same time; `aqm` is the queue, and `traffic` has rate and
+        path, if they are given.
 
     Raises
     ------
@@ -89,26 +76,24 @@ def compare_measurement(
         If something is not as it should be.
     """
     for name, option in _OWN.items():
-        if described.get(name) is not None:
+        if wanted.traffic.get(name) is not None:
             raise QuantityError(f"{option} has no meaning beside a measurement: leave it out.")
-    if not engine and shared["seeds"] is None:
-        shared = {**shared, "seeds": _SEEDS}
-    engines = make_engines(engine or ("packet",), shared)
+    engines = wanted.engines(("packet",), _SEEDS)
     from pi2_fluid.comparison.measurement.running import run_beside
     from pi2_fluid.comparison.measurement.table import tabulate_beside
     from pi2_fluid.measured.joining import join
     from pi2_fluid.measured.scenario import scenario_of
 
-    measured = join(*files)
-    file = ", ".join(files)
+    measured = join(*wanted.files)
+    file = ", ".join(wanted.files)
     scenario = scenario_of(
         measured,
-        capacity=described.get("capacity"),
-        base_rtt=described.get("base_rtt"),
-        aqm=_queue(aqm),
+        capacity=wanted.traffic.get("capacity"),
+        base_rtt=wanted.traffic.get("base_rtt"),
+        aqm=_queue(wanted.aqm),
     )
     with Progress("simulating") as progress:
-        beside = run_beside(scenario, engines, [measured], after=after, progress=progress)
+        beside = run_beside(scenario, engines, [measured], after=wanted.after, progress=progress)
     table = tabulate_beside(beside)
 
     def draw(path: Path) -> None:
@@ -126,7 +111,7 @@ def compare_measurement(
     )
 
 
-def _queue(aqm: list[str]) -> Aqm | None:
+def _queue(aqm: Sequence[str]) -> Aqm | None:
     from pi2_fluid.laws.registry import AQMS, PRESETS, make_aqm
     from pi2_fluid.measured.queue_said import queue_of_kind
 

@@ -10,9 +10,8 @@ import typer
 
 from pi2_fluid.apps.cli import codes, completing, options
 from pi2_fluid.apps.cli.beside import compare_measurement, is_measurement, require_all_there
-from pi2_fluid.apps.cli.compared import Compared
+from pi2_fluid.apps.cli.compared import Compared, Wanted
 from pi2_fluid.apps.cli.declaring import TRAFFIC, Command
-from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, check_path, write_netcdf, write_table
 from pi2_fluid.apps.cli.one_traffic import read_traffic
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json
@@ -121,16 +120,17 @@ def compare(
     check_path(output, tuple(_WRITERS), "--output")
     shared: dict[str, Any] = {"update": update, "linear": linear or None, "tolerance": tolerance}
     shared |= {"step": step, "clock": clock, "seeds": seeds, "threads": threads}
-    described = {"count": flows, "capacity": rate, "base_rtt": path}
-    described |= {"sender": sender, "duration": duration}
+    traffic = {"count": flows, "capacity": rate, "base_rtt": path}
+    traffic |= {"sender": sender, "duration": duration}
     files = scenarios or []
+    wanted = Wanted(files, aqm or [], traffic, engine or [], shared, after)
     if files and all(map(is_measurement, files)):
-        comparison = compare_measurement(files, aqm or [], described, engine or [], shared, after)
+        comparison = compare_measurement(wanted)
     elif aqm or len(files) > 1:
         require_all_there(files)
-        comparison = _queues(files, aqm or [], described, engine or [], shared, after)
-    elif files and not any(described.values()):
-        comparison = _engines(files[0], make_engines(engine or _USUAL, shared), after)
+        comparison = _queues(wanted)
+    elif files and not any(traffic.values()):
+        comparison = _engines(files[0], wanted.engines(_USUAL), after)
     else:
         raise QuantityError(
             "there is nothing to compare: give a scenario, several of them, or --aqm"
@@ -178,26 +178,21 @@ def _engines(file: str, engines: list[Engine], after: str | None) -> Compared:
     )
 
 
-def _queues(
-    files: list[str],
-    aqm: list[str],
-    described: dict[str, str | None],
-    engine: list[str],
-    shared: dict[str, Any],
-    after: str | None,
-) -> Compared:
+def _queues(wanted: Wanted) -> Compared:
     """Run one traffic through several queues."""
     from pi2_fluid.comparison.queues.running import USUAL_SEEDS, run_queues
     from pi2_fluid.comparison.queues.table import tabulate_queues
 
-    if not engine and shared["seeds"] is None:
-        shared = {**shared, "seeds": str(USUAL_SEEDS)}
-    engines = make_engines(engine or _OF_QUEUES, shared)
+    engines = wanted.engines(_OF_QUEUES, str(USUAL_SEEDS))
     kernel = {one.name for one in engines} == {"linux"}
-    traffic = read_traffic(files, aqm, described, kernel=kernel)
+    traffic = read_traffic(wanted.files, wanted.aqm, wanted.traffic, kernel=kernel)
     with Progress("simulating", estimate=True) as progress:
         comparison = run_queues(
-            traffic.scenarios, *engines, after=after, progress=progress, labels=traffic.labels
+            traffic.scenarios,
+            *engines,
+            after=wanted.after,
+            progress=progress,
+            labels=traffic.labels,
         )
     table = tabulate_queues(comparison)
 

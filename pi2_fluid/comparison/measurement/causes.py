@@ -65,8 +65,7 @@ def _between_engines(facts: Facts, apart: Apart) -> str:
     return next((why for name, why in facts.engines if name in names and why != UNKNOWN), "")
 
 
-def _detector(facts: Facts, apart: Apart) -> str:
-    del apart
+def _detector(facts: Facts, _: Apart) -> str:
     scenario = facts.described.scenario
     if (
         not any(flow.is_l4s for flow in scenario.flows)
@@ -80,8 +79,7 @@ def _detector(facts: Facts, apart: Apart) -> str:
     )
 
 
-def _beside_classic(facts: Facts, apart: Apart) -> str:
-    del apart
+def _beside_classic(facts: Facts, _: Apart) -> str:
     scenario = facts.described.scenario
     kinds = {flow.is_l4s for flow in scenario.flows}
     if scenario.aqm.bands < 2 or kinds != {True, False}:
@@ -99,8 +97,7 @@ def _signals(facts: Facts, apart: Apart) -> str:
     return "" if said == UNKNOWN else said
 
 
-def _both_ways(facts: Facts, apart: Apart) -> str:
-    del apart
+def _both_ways(facts: Facts, _: Apart) -> str:
     if not facts.both_ways:
         return ""
     return "ping is a round trip through the queues of both directions, and one is simulated"
@@ -117,8 +114,7 @@ def _host(facts: Facts, apart: Apart) -> str:
     )
 
 
-def _alone(facts: Facts, apart: Apart) -> str:
-    del apart
+def _alone(facts: Facts, _: Apart) -> str:
     if not facts.alone:
         return ""
     return "nobody else is in the queue of ping, so its delay is that of hosts and schedulers"
@@ -131,8 +127,7 @@ def _few(facts: Facts, apart: Apart) -> str:
     return f"of {facts.samples} answers of ping {above} decide the 99 % quantile"
 
 
-def _paths(facts: Facts, apart: Apart) -> str:
-    del apart
+def _paths(facts: Facts, _: Apart) -> str:
     paths = [float(flow.base_rtt) for flow in facts.described.scenario.flows]
     if min(paths) <= 0.0 or max(paths) < _LONG * min(paths):
         return ""
@@ -142,8 +137,7 @@ def _paths(facts: Facts, apart: Apart) -> str:
     )
 
 
-def _starting(facts: Facts, apart: Apart) -> str:
-    del apart
+def _starting(facts: Facts, _: Apart) -> str:
     flows = facts.described.scenario.flows
     window = float(facts.described.scenario.link.capacity) * max(
         float(flow.base_rtt) for flow in flows
@@ -159,8 +153,7 @@ def _starting(facts: Facts, apart: Apart) -> str:
     )
 
 
-def _short(facts: Facts, apart: Apart) -> str:
-    del apart
+def _short(facts: Facts, _: Apart) -> str:
     if facts.lasts >= _SHORT:
         return ""
     return f"the numbers are of {facts.lasts:.3g} s, a few sawteeth"
