@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from pi2_fluid.deployment.shaper_gains import fine_steps, in_ipfw
+from pi2_fluid.deployment.shaper_gains import fine_steps, in_ipfw, tuned_near
 from pi2_fluid.deployment.wanted import ENOUGH, KEPT, wanted
 from pi2_fluid.design.binding import Binding
 from pi2_fluid.design.by_acks import worst_by_acks
@@ -177,16 +177,7 @@ def _proposal(asked: PiFamily, qdisc: Qdisc, parent: str, dev: str) -> str:
 
 def _tuned(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamily, Worst]:
     """Return the law as installed, as asked for, and its worst margins: by `tune`, for DualPI2."""
-    asked = float(qdisc.asked["tupdate"])
-    low, high = (part * region.max_rtt for part in KEPT)
-    tuned = find_law(
-        region,
-        "dualpi2",
-        ENOUGH,
-        update,
-        target=float(qdisc.asked["target"]),
-        update_interval=asked if low <= asked <= high else None,
-    )
+    tuned = tuned_near(qdisc, region, "dualpi2", update)
     if tuned.alpha < 1 / _PARTS:
         raise DomainError(
             f"{wanted()} up to rtt = {region.max_rtt:g} s need alpha = {tuned.alpha:.3g} Hz, less"

@@ -13,22 +13,29 @@ from pi2_fluid.tc.dummynet import PARTS_PER_HERTZ
 from pi2_fluid.tc.qdisc import Qdisc
 
 
+def tuned_near(
+    qdisc: Qdisc, region: Region, kind: str, update: str, *, in_steps: bool = True
+) -> PiFamily:
+    """Return the law that `tune` finds, at the queue's own target and, if it will do, its own T."""
+    interval = float(qdisc.asked["tupdate"])
+    low, high = (part * region.max_rtt for part in KEPT)
+    return find_law(
+        region,
+        kind,
+        ENOUGH,
+        update,
+        target=float(qdisc.asked["target"]),
+        update_interval=interval if low <= interval <= high else None,
+        in_steps=in_steps,
+    )
+
+
 def fine_steps(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamily, Worst]:
     """Return the law as installed, as asked for, and its worst margins: those of `tune`.
 
     Alpha is cut to parts of 1 Hz, beta is the nearest, and T any.
     """
-    own = float(qdisc.asked["tupdate"])
-    low, high = (part * region.max_rtt for part in KEPT)
-    tuned = find_law(
-        region,
-        "pie",
-        ENOUGH,
-        update,
-        target=float(qdisc.asked["target"]),
-        update_interval=own if low <= own <= high else None,
-        in_steps=False,
-    )
+    tuned = tuned_near(qdisc, region, "pie", update, in_steps=False)
     law = replace(
         qdisc.aqm,
         alpha=math.floor(float(tuned.alpha) * PARTS_PER_HERTZ) / PARTS_PER_HERTZ,

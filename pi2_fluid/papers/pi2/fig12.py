@@ -19,7 +19,7 @@ from pi2_fluid.papers.pi2.experiments import (
     find_peaks,
     measure_runs,
 )
-from pi2_fluid.papers.pi2.panels import LINE_COLORS, draw_transients, draw_whole, share_legend
+from pi2_fluid.papers.pi2.panels import LINE_COLORS, draw_stages, draw_whole, share_legend
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.papers.words import (
     flows_text,
@@ -175,10 +175,7 @@ def _mark_bound(ax: Axes, least: float, text: str) -> None:
 
 
 def _draw_transients(figure: FigureBase, measured: Measured, _: Case) -> Caption:
-    rows, lost = measured.tables["transients"], measured.tables["losses"]
-    stages = dict.fromkeys(row["stage"] for row in rows)
-    columns = {stage: ([row for row in rows if row["stage"] == stage], lost) for stage in stages}
-    draw_transients(figure, columns, highest=0.6, most=0.5)
+    draw_stages(figure, measured.tables, highest=0.6, most=0.5)
     peaks = [
         f"{1e3 * peak['peak_fluid_s']:.0f}"
         for peak in measured.tables["peaks"]

@@ -13,7 +13,7 @@ from pi2_fluid.papers.pi2.experiments import (
     peak_ratios,
     value_at,
 )
-from pi2_fluid.papers.pi2.panels import draw_transients, draw_whole, peaks_text, share_legend
+from pi2_fluid.papers.pi2.panels import draw_stages, draw_whole, peaks_text, share_legend
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.papers.words import link_text, listed, quantity_text, rtt_text, stages_text
 
@@ -46,10 +46,8 @@ def _draw(figure: FigureBase, measured: Measured, case: Case) -> Caption:
 
 
 def _draw_transients(figure: FigureBase, measured: Measured, case: Case) -> Caption:
-    rows, lost = measured.tables["transients"], measured.tables["losses"]
-    stages = dict.fromkeys(row["stage"] for row in rows)
-    columns = {stage: ([row for row in rows if row["stage"] == stage], lost) for stage in stages}
-    draw_transients(figure, columns, highest=0.75, most=0.6)
+    lost = measured.tables["losses"]
+    draw_stages(figure, measured.tables, highest=0.75, most=0.6)
     needed = [100.0 * value_at(lost[0], key, 120.0, 149.0) for key in ("lost", "lost_fluid")]
     delay = 1e3 * value_at(measured.tables[""][1], "queue_delay_fluid_s", 120.0, 149.0)
     return Caption(

@@ -166,6 +166,22 @@ def draw_transients(
     return axes
 
 
+def draw_stages(
+    figure: FigureBase, tables: Mapping[str, _Curves], highest: float, most: float
+) -> None:
+    """Draw the transients of one scenario, a column for each of its stages.
+
+    `tables` has them as "transients", with the stage of each, and "losses"; the other arguments are
+    those of `draw_transients`.
+    """
+    rows = tables["transients"]
+    columns = {
+        stage: ([row for row in rows if row["stage"] == stage], tables["losses"])
+        for stage in dict.fromkeys(row["stage"] for row in rows)
+    }
+    draw_transients(figure, columns, highest=highest, most=most)
+
+
 def _draw_delay(ax: Axes, time: FloatArray, row: Mapping[str, Any]) -> None:
     runs = [row[f"queue_delay{which}_s"] for which in ("_low", "", "_high")]
     draw_runs(ax, time, 1e3 * np.array(runs), LINE_COLORS[row["line"]])
