@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+from pi2_fluid.deployment.chance import Chance, chance_of
 from pi2_fluid.deployment.paths import PathVerdict
 from pi2_fluid.deployment.remedies import Remedy, find_remedy, is_enough, on_device
 from pi2_fluid.deployment.strangers import Stranger
@@ -194,6 +195,15 @@ class Verdict:
             return None
         worst = self.decisive
         return round(float(self.long_flows.count(worst.sender, worst.p_prime, worst.rtt)), 6)
+
+    @cached_property
+    def chance(self) -> tuple[Chance, ...]:
+        """What chance adds to the delay on the longest paths, with the fewest and the most flows.
+
+        Empty where the rate of the link is not known, or the noise of the queue's signals is not
+        derived; without those who have no loop, or none that settles.
+        """
+        return chance_of(self.qdisc.aqm, self.decisive.sender, self.rtt, self.long_flows)
 
     @property
     def note(self) -> str:

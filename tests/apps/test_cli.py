@@ -84,7 +84,8 @@ def test_margins_as_json(capsys) -> None:
         for key, clock in (("margins", "rate"), ("ack_margins", "acks"))
     }
     for key, margins in both.items():
-        assert list(answer[key]) == MARGIN_KEYS
+        assert list(answer[key]) == [*MARGIN_KEYS, "delay_sd", "signal_spread"]
+        assert answer[key]["delay_sd"] is None  # of a load by itself, of which no flows are said
         for name in MARGIN_KEYS:
             value = getattr(margins, name)
             assert answer[key][name] == ("-inf" if value == -float("inf") else value)

@@ -7,6 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
+from pi2_fluid.apps.cli.chance import plus_minus
 from pi2_fluid.apps.cli.margin_tables import how_often
 from pi2_fluid.apps.cli.others import in_options, print_others, printable
 from pi2_fluid.apps.cli.output import make_console, make_grid
@@ -101,6 +102,8 @@ def _add_numbers(grid: Table, verdict: Verdict) -> None:
     period = _period(verdict)
     if verdict.verdict == "stable" and math.isfinite(period):
         grid.add_row("  period", how_often(period, verdict.least.gain_margin_db))
+    if verdict.chance:
+        grid.add_row("  by chance", _chance(verdict))
     law = verdict.qdisc.aqm
     grid.add_row(
         "  would run with" if verdict.qdisc.proposed else "  runs with",
@@ -272,6 +275,16 @@ def _load(one: Verdict, who: str, any_of_them: str) -> str:
         return f"{any_of_them} {who} flows with {traffic.text}"
     some = "" if one.verdict == "stable" or traffic.fewest == traffic.most else "some of "
     return some + re.sub(r"(?<= )(flows?)(?= on)", rf"{who} \1", traffic.text, count=1)
+
+
+def _chance(one: Verdict) -> str:
+    """Return by how much chance alone moves the delay."""
+    parts = [
+        f"{plus_minus(each.delay_sd)} with {each.flows} flow{'s' * (each.flows != 1)}"
+        + (" (p' falls to 0 now and then)" if each.large else "")
+        for each in one.chance
+    ]
+    return f"the delay scatters by {', '.join(parts)}, over {_ms(one.rtt)}"
 
 
 def _limit(limit: float, one: Verdict) -> str:

@@ -224,6 +224,7 @@ def _to_dict(verdict: Verdict) -> dict[str, Any]:
         "least": {**verdict.least._asdict(), "window": verdict.window, "flows": verdict.count},
         "worst": _worst(worst, verdict.margins),
         "ack_worst": None if acks is None else _worst(acks, verdict.ack_margins),
+        "chance": [each._asdict() for each in verdict.chance],
         "margin_lost_db": verdict.margin_lost_db,
         "rate_held": verdict.rate_held,
         "hz": queue.hz,
@@ -327,6 +328,9 @@ COMMANDS: tuple[Command, ...] = (
             "qdiscs.ack_worst": "the same by acknowledgements",
             "qdiscs.least": "the smaller of both, its clock, the window of a flow there, and how"
             " many flows",
+            "qdiscs.chance": "with the most and the fewest flows of the longest RTT: flows,"
+            " delay_sd (s, of the delay in means over 20 ms by chance alone) and signal_spread (of"
+            " p', over it); empty where no rate is known or it is not derived",
             "qdiscs.margin_lost_db": "dB that the kernel's rounding takes",
             "qdiscs.rate_held": "bit/s, above which the buffer is full below the target",
             "qdiscs.hz": "the kernel's CONFIG_HZ",

@@ -370,6 +370,10 @@ COMMANDS: tuple[Command, ...] = (
             "margins.modulus_margin": "the smallest |1 + L|",
             "margins.verdict": "stable, unstable or undecided",
             "margins.remark": "on the gain, mostly nothing",
+            "margins.delay_sd": "s, of the delay in means over 20 ms by chance alone; by link of a"
+            " network; null where that is not derived, or the flows are not given",
+            "margins.signal_spread": "standard deviation of the controller's variable by chance,"
+            " over its rest",
             "ack_margins": "the same by acknowledgements; null if there is no such loop",
             "why_no_acks": "why there is none, or null",
             "along": "of --along, by rate and by acks: min_gain_margin_db, its at (s) and capacity"

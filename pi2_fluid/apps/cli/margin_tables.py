@@ -9,6 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from pi2_fluid.apps.cli.chance import (
+    Chance,
+    caution_of,
+    chance_of,
+    in_json,
+    said_of_chance,
+)
 from pi2_fluid.apps.cli.output import make_grid
 from pi2_fluid.apps.cli.requiring import said_of_required
 from pi2_fluid.design.clocks import BY_CLOCK, Least, clocks_text, least_among
@@ -77,6 +84,11 @@ class BothClocks:
         """The margins by each clock."""
         return {clock: loop.margins() for clock, loop in self.loops.items()}
 
+    @cached_property
+    def chance(self) -> dict[str, Chance | None]:
+        """What chance adds to the delay, by each clock; None where that is not derived."""
+        return {clock: chance_of(loop) for clock, loop in self.loops.items()}
+
     @property
     def least(self) -> Least:
         """The smaller margins, and the clock of each."""
@@ -94,7 +106,10 @@ class BothClocks:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
-        each = {clock: said_of(one) for clock, one in self.margins.items()}
+        each = {
+            clock: {**said_of(one), **in_json(self.chance[clock])}
+            for clock, one in self.margins.items()
+        }
         return {
             "verdict": self.verdict,
             "least": self.least._asdict(),
@@ -227,8 +242,12 @@ def print_margins(
         cells = ["unknown" if math.isnan(v) else f"{v:.4g} {unit}".rstrip() for v in values]
         table.add_row(name, *cells, text.format(smallest))
     table.add_row("verdict", *(str(one.verdict) for one in by_clock.values()), "")
+    if cells := said_of_chance(list(clocks.chance.values())):
+        table.add_row("delay by chance", *cells, "its standard deviation")
     console.print(table)
     console.print()
+    if line := caution_of(list(clocks.chance.values())):
+        console.print(line)
     for clock, one in by_clock.items():
         if one.remark:
             console.print(f"{BY_CLOCK[clock]}: {one.remark}.")

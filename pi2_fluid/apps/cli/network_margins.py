@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pi2_fluid.apps.cli.chance import Chance, plus_minus
 from pi2_fluid.apps.cli.margin_tables import BothClocks, find_margins, print_margins, said_of
 from pi2_fluid.apps.cli.output import make_console, make_grid, print_json
 from pi2_fluid.apps.cli.requiring import to_dict
@@ -79,7 +80,7 @@ def margins_of_network(
         )
     else:
         _print(network, links, classes, clocks, required)
-        _print_each(by_bottleneck)
+        _print_each(by_bottleneck, next(iter(clocks.chance.values())))
     return clocks
 
 
@@ -133,14 +134,17 @@ def _print(
     print_margins(make_console(), clocks, of, required, smallest)
 
 
-def _print_each(each: dict[str, Margins]) -> None:
-    """Print the margins of each bottleneck while the others stay as they are."""
+def _print_each(each: dict[str, Margins], chance: Chance | None) -> None:
+    """Print the margins of each bottleneck while the others stay, and what chance adds there."""
     if not each:
         return
     console = make_console()
     console.print("\nThese margins change all queues together. One queue alone may change by:")
-    alone = make_grid("left", "right", "right")
+    alone = make_grid("left", "right", "right", "right")
     for name, margins in each.items():
         gain, phase = f"{margins.gain_margin_db:.4g} dB", f"{margins.phase_margin_deg:.4g} deg"
-        alone.add_row(name, gain, phase)
+        by_chance = "" if chance is None else plus_minus(chance.delay_sd.get(name, 0.0))
+        alone.add_row(name, gain, phase, by_chance)
     console.print(alone)
+    if chance is not None:
+        console.print("± is what chance adds: the standard deviation of the delay.")
