@@ -118,6 +118,51 @@ class AqmLaw:
         self, backlogged: tuple[bool, bool], arrivals: tuple[float, float], capacity: float
     ) -> tuple[float, float]: ...
 
+class AckLoops:
+    def __init__(
+        self,
+        classes: list[dict[str, Any]],
+        *,
+        top: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        bottom: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        unit: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        interval: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        queue_delay: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        unclocked: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        slow: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        settles: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        bunch: float,
+        head: bool,
+        update: str,
+    ) -> None: ...
+    def margins(
+        self, first: int, last: int
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    def nearest(
+        self, first: int, last: int
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    def unstable(
+        self, first: int, last: int
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+
 class AckPlant:
     def __init__(
         self, classes: list[dict[str, Any]], *, queue_delay: float, bunch: float, head: bool

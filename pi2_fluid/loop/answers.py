@@ -47,9 +47,10 @@ class LoopAnswers(LinearisedLoop):
         A loop in closed form with frozen RTT terms takes the fast path, in compiled code, and so
         does one class in one queue by acknowledgements, unless sampled. By the rate clock a sampled
         loop in closed form takes one where its crossovers are proved unique, as a rule up to an
-        update interval of twice the round-trip time. Every other loop is searched
-        for all of its crossovers. By the rate clock that is done in compiled code, too, in tens of
-        microseconds each; by acknowledgements it takes milliseconds.
+        update interval of twice the round-trip time. Every other loop is searched for all of its
+        crossovers, in compiled code, too: by the rate clock in tens of microseconds each, by
+        acknowledgements in tens to hundreds. What that cannot follow, such as flows that pause,
+        takes milliseconds.
 
         Parameters
         ----------

@@ -1,13 +1,15 @@
-"""Loops whose crossovers compiled code searches for: those by the rate clock.
+"""Loops whose crossovers compiled code searches for.
 
-`native/margins/` does what `crossovers`, `tracking` and `roots` do, which stay the readable twin:
-they are tested against one another, and a loop that compiled code cannot follow is left to them.
+`native/margins/search` does what `crossovers`, `tracking` and `roots` do, which stay the readable
+twin: they are tested against one another, and a loop that compiled code cannot follow is left to
+them. Loops by the rate clock are here, those by acknowledgements in `pi2_fluid.loop.acks.searched`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeAlias
+from functools import singledispatch
+from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -18,13 +20,15 @@ from pi2_fluid.loop.open_loop import settles_alone
 from pi2_fluid.loop.ratios import MOST_STATES, described
 from pi2_fluid.loop.response import asymptote_of
 from pi2_fluid.loop.sampled import alias_counts
-from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop
+from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearController, LinearLoop
 
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray, IntArray, Real
 
 #: Told how many loops more have been dealt with.
 Tell: TypeAlias = Callable[[int], None]
+#: From what all loops have, or one of each, to a column of those that are chosen.
+Each: TypeAlias = "Callable[[Real | IntArray], FloatArray]"
 
 _ORDERS: Final = (2, 3, 4)
 _MOST_COEFFICIENTS: Final = 8
@@ -34,7 +38,7 @@ _AT_ONCE: Final = 500  # loops between two looks at whether one wants to stop
 class CompiledLoops:
     """Loops in compiled code, as a row; what it cannot follow it answers with NaN."""
 
-    def __init__(self, loops: _core.LinearLoops, size: int) -> None:
+    def __init__(self, loops: _core.LinearLoops | _core.AckLoops, size: int) -> None:
         self._loops = loops
         self._size = size
 
@@ -58,8 +62,21 @@ class CompiledLoops:
         return np.concatenate(parts, axis=1)
 
 
+class ControllerColumns(TypedDict):
+    """The numbers of controllers as compiled code takes them, a column of each loop."""
+
+    top: FloatArray
+    bottom: FloatArray
+    unit: FloatArray
+    interval: FloatArray
+
+
+@singledispatch
 def compile_loops(
-    loop: AnyLoop, update: str, chosen: BoolArray, simd: str | None = None
+    loop: AnyLoop,  # noqa: ARG001  of no kind that compiled code knows
+    update: str,  # noqa: ARG001
+    chosen: BoolArray,  # noqa: ARG001
+    simd: str | None = None,  # noqa: ARG001
 ) -> CompiledLoops | None:
     """Return chosen ones of an array of loops in compiled code, None if they have no place there.
 
@@ -72,36 +89,24 @@ def compile_loops(
     simd : str, optional
         The instruction set; the fastest if not given.
     """
-    if not isinstance(loop, LinearLoop) or not loop.classes:
-        return None
-    controller = loop.controller
-    unit: Real = 1.0
-    if update == "sampled":
-        top, bottom = controller.in_steps
-    else:
-        top, bottom, unit = controller.continuous_image
-    many = any(cls.size > MOST_STATES for cls in loop.classes)
-    if many or len(bottom) > _MOST_COEFFICIENTS or len(top) > len(bottom):
-        return None
-    if not np.all(bottom[-1]):  # of lower degree in some loops
-        return None
+    return None
 
-    def each(value: Real | IntArray) -> FloatArray:
-        given: FloatArray = np.asarray(value, dtype=float)
-        if loop.shape == ():  # what follows takes ten times as long
-            return given.reshape(1)
-        return np.ascontiguousarray(np.broadcast_to(given, loop.shape)[chosen])
 
-    padding = [np.zeros(())] * (len(bottom) - len(top))
-    ticks = controller.interval is not None
+@compile_loops.register(LinearLoop)
+def _compile_rates(
+    loop: LinearLoop, update: str, chosen: BoolArray, simd: str | None = None
+) -> CompiledLoops | None:
+    if not loop.classes or any(cls.size > MOST_STATES for cls in loop.classes):
+        return None
+    each = columns_of(loop.shape, chosen)
+    controllers = controller_columns(loop.controller, update, each)
+    if controllers is None:
+        return None
     echoes = echoes_of(loop) if update == "sampled" else []
     loops = _core.LinearLoops(
         [_class_columns(cls, each) for cls in loop.classes],
         [_echo_columns(echo, each) for echo in echoes],
-        top=np.array([each(value) for value in [*top, *padding]]),
-        bottom=np.array([each(value) for value in bottom]),
-        unit=each(unit),
-        interval=each(controller.interval if ticks else 0.0),
+        **controllers,
         slow=each(slowest_corner(loop)),
         integrators=each(_usual_integrators(loop)).astype(np.int64),
         settles=each(settles_alone(loop).astype(float)).astype(np.int64),
@@ -110,6 +115,41 @@ def compile_loops(
         simd=simd,
     )
     return CompiledLoops(loops, int(np.count_nonzero(chosen)))
+
+
+def columns_of(shape: tuple[int, ...], chosen: BoolArray) -> Each:
+    """Return what makes columns, of the loops that are chosen, of what an array of loops has."""
+
+    def each(value: Real | IntArray) -> FloatArray:
+        given: FloatArray = np.asarray(value, dtype=float)
+        if shape == ():  # what follows takes ten times as long
+            return given.reshape(1)
+        return np.ascontiguousarray(np.broadcast_to(given, shape)[chosen])
+
+    return each
+
+
+def controller_columns(
+    controller: LinearController, update: str, each: Each
+) -> ControllerColumns | None:
+    """Return the numbers of the controllers of loops; None if they have no place there."""
+    unit: Real = 1.0
+    if update == "sampled":
+        top, bottom = controller.in_steps
+    else:
+        top, bottom, unit = controller.continuous_image
+    if len(bottom) > _MOST_COEFFICIENTS or len(top) > len(bottom):
+        return None
+    if not np.all(bottom[-1]):  # of lower degree in some loops
+        return None
+    padding = [np.zeros(())] * (len(bottom) - len(top))
+    ticks = controller.interval is not None
+    return {
+        "top": np.array([each(value) for value in [*top, *padding]]),
+        "bottom": np.array([each(value) for value in bottom]),
+        "unit": each(unit),
+        "interval": each(controller.interval if ticks else 0.0),
+    }
 
 
 def _usual_integrators(loop: LinearLoop) -> IntArray:
@@ -125,7 +165,7 @@ def _usual_integrators(loop: LinearLoop) -> IntArray:
     return result
 
 
-def _class_columns(cls: LinearClass, each: Callable[[Real], FloatArray]) -> dict[str, FloatArray]:
+def _class_columns(cls: LinearClass, each: Each) -> dict[str, FloatArray]:
     polynomials, numbers = described(cls)
     return {
         **{name: np.array([each(term) for term in terms]) for name, terms in polynomials.items()},
@@ -133,6 +173,6 @@ def _class_columns(cls: LinearClass, each: Callable[[Real], FloatArray]) -> dict
     }
 
 
-def _echo_columns(echo: Echo, each: Callable[[Real], FloatArray]) -> dict[str, FloatArray]:
+def _echo_columns(echo: Echo, each: Each) -> dict[str, FloatArray]:
     orders = {f"order{m}": each(echo.orders.get(m, 0.0)) for m in _ORDERS}
     return {"delay": each(echo.delay)} | orders

@@ -6,6 +6,7 @@ from pi2_fluid.loop.acks.linearization import linearize_acks
 from pi2_fluid.loop.acks.plant import AckLoop, class_delays
 from pi2_fluid.loop.acks.roots import without_echoes
 from pi2_fluid.loop.acks.sampled import alias_sum_of_acks
+from pi2_fluid.loop.acks.searched import compile_ack_loops
 
 __all__ = [
     "HARMONICS",
@@ -13,6 +14,7 @@ __all__ = [
     "alias_sum_of_acks",
     "class_delays",
     "closed_form_ack_margins",
+    "compile_ack_loops",
     "find_echoes",
     "linearize_acks",
     "without_echoes",

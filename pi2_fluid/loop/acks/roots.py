@@ -47,6 +47,7 @@ _MOST_STATES: Final = (
     10  # with five variables a class more, times 96 nodes: eigenvalues take seconds
 )
 _UNDECIDED: Final = -1
+_LEAST_MEAN: Final = 0.25  # -sin(v)/v, the real part of -P on the axis, is below this everywhere
 _SLOW: Final = 1e-6  # of the slowest scale: where the contour begins
 _FAR: Final = 40.0  # to the right, in units of the delays that fade there
 
@@ -147,21 +148,27 @@ def _of_acks(loop: AckLoop) -> BoolArray:
     """Senders and queue do; their windows, of one loop, are counted, which costs little."""
     known: Any = controller_settles(loop.controller)
     for cls in loop.classes:
-        alone = _fades(cls) if loop.shape else _unstable_windows(cls, loop.bunch) == 0
+        alone = fades(cls) if loop.shape else _unstable_windows(cls, loop.bunch) == 0
         known = known & alone
     return np.broadcast_to(known, loop.shape)
 
 
-def _fades(cls: AckClass) -> Any:
-    """Whether a window of one state falls back to its rest for certain, as |P| <= 1 in `plant`."""
+def fades(cls: AckClass) -> Any:
+    """Return whether a window of one state falls back to its rest for certain.
+
+    It solves with s - A + P c. To the right of the axis |P| <= 1, and Re P > -1/4 unless all of a
+    cut is late.
+    """
     if cls.size > 1 or cls.pauses is not None:
         return np.bool_(False)
-    return cls.growth_by_state[..., 0, 0] <= -np.abs(cls.cut_by_state[..., 0])
+    cut = cls.cut_by_state[..., 0]
+    held_up = np.where((cut >= 0.0) & (not cls.late), _LEAST_MEAN, 1.0) * np.abs(cut)
+    return cls.growth_by_state[..., 0, 0] <= -held_up
 
 
 def _unstable_windows(cls: AckClass, bunch: float) -> int:
     """Modes on the right of a window law by itself: zeros of det(s - A + P e0 c)."""
-    if _fades(cls):
+    if fades(cls):
         return 0
     growth, cut = cls.growth_by_state, cls.cut_by_state
     longest = float(cls.rtt)
@@ -181,14 +188,20 @@ def _unstable_windows(cls: AckClass, bunch: float) -> int:
 
 @slowest_corner.register(AckLoop)
 def _slowest_of_acks(loop: AckLoop) -> FloatArray:
-    rates = [1.0 / float(cls.rtt) for cls in loop.classes]
+    rates: list[Any] = [1.0 / cls.rtt for cls in loop.classes]
     for cls in loop.classes:
+        if cls.size == 1:
+            rates.append(np.abs(cls.growth_by_state[..., 0, 0] - cls.cut_by_state[..., 0]))
+            continue
         first = np.zeros((cls.size, 1))
         first[0] = 1.0
-        moves = np.abs(np.linalg.eigvals(cls.growth_by_state - first * cls.cut_by_state))
-        rates += [float(rate) for rate in moves if rate > 0.0]
-    rates += [float(rate) for rate in loop.controller.rates if rate > 0.0]
-    return np.array(min(rates))
+        moves = np.linalg.eigvals(cls.growth_by_state - first * cls.cut_by_state[..., None, :])
+        rates += list(np.moveaxis(np.abs(moves), -1, 0))
+    rates += list(loop.controller.rates)
+    least: Any = np.inf
+    for rate in rates:
+        least = np.minimum(least, np.where(rate > 0.0, rate, np.inf))
+    return np.asarray(least)
 
 
 @rightmost_roots.register(AckLoop)

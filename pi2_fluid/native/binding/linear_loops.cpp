@@ -4,9 +4,6 @@
 
 #include <nanobind/stl/optional.h>
 
-#include <algorithm>
-#include <iterator>
-#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -15,8 +12,8 @@
 #include "binding/arguments.h"
 #include "binding/arrays.h"
 #include "binding/linear_class.h"
+#include "binding/searched_loops.h"
 #include "margins/closed/sampled_margins.h"
-#include "margins/search/crossings.h"
 #include "margins/search/linear_loop.h"
 
 namespace nb = nanobind;
@@ -26,31 +23,7 @@ namespace {
 
 constexpr std::int64_t MOST_ALIASES = 1 << 20;
 
-using Column = Line<const double>;
-using Whole = Line<const std::int64_t>;
-using Table = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 using Columns = nb::typed<nb::list, Dict<Column>>;
-
-// A number of each loop.
-class Loops {
-  public:
-    explicit Loops(std::size_t n) : n(n) {}
-
-    template <typename Array> Array of_each(Array array, const char *name) const
-    {
-        if (array.shape(0) != n)
-            refuse(std::string(name) + " has " + std::to_string(array.shape(0)) + " numbers for " + std::to_string(n)
-                   + " loops.");
-        return array;
-    }
-
-    Column column(const Entries &given, const char *name) const
-    {
-        return of_each(given.as<Column>(name), name);
-    }
-
-    const std::size_t n;
-};
 
 struct ClassColumns {
     Rows<const double> own, signal, delay; // a row for each term
@@ -87,35 +60,28 @@ struct FreeSums {
     void operator()(pi2_linear_sums *sums) const { pi2_linear_sums_free(sums); }
 };
 
-// Memory that is used from loop to loop.
-struct Room {
-    pi2_searching searching = {};
-    std::vector<pi2_linear_class> classes;
-    std::vector<pi2_echo> echoes;
-    std::unique_ptr<pi2_linear_sums, FreeSums> sums, rough;
-
-    Room() = default;
-    Room(const Room &) = delete;
-    Room &operator=(const Room &) = delete;
-    ~Room() { pi2_searching_free(&searching); }
-};
-
-class LinearLoops {
+class LinearLoops : public SearchedLoops<LinearLoops> {
   public:
+    struct Room {
+        pi2_searching searching = {};
+        std::vector<pi2_linear_class> classes;
+        std::vector<pi2_echo> echoes;
+        std::unique_ptr<pi2_linear_sums, FreeSums> sums, rough;
+        pi2_linear_loop loop;
+
+        Room() = default;
+        Room(const Room &) = delete;
+        Room &operator=(const Room &) = delete;
+        ~Room() { pi2_searching_free(&searching); }
+    };
+
     LinearLoops(AllDescribed classes, Columns echoes, Rows<const double> top, Rows<const double> bottom, Column unit,
                 Column interval, Column slow, Whole integrators, Whole settles, Whole aliases, const std::string &update,
                 const std::optional<std::string> &simd)
-        : loops(unit.shape(0)), top(top), bottom(bottom), unit(unit), interval(loops.of_each(interval, "interval")),
+        : SearchedLoops(unit.shape(0)), controllers(loops, top, bottom, unit, interval, update),
           slow(loops.of_each(slow, "slow")), integrators(loops.of_each(integrators, "integrators")),
-          settles(loops.of_each(settles, "settles")),
-          aliases(loops.of_each(aliases, "aliases")),
-          update(static_cast<pi2_update>(place_of(update, {"continuous", "delayed", "sampled"}, "update"))),
-          simd(simd_level(simd))
+          settles(loops.of_each(settles, "settles")), aliases(loops.of_each(aliases, "aliases")), simd(simd_level(simd))
     {
-        const std::size_t terms = top.shape(0);
-        require(terms >= 1 && terms <= PI2_CONTROLLER_COEFFICIENTS && bottom.shape(0) == terms,
-                "top and bottom must have 1 to 8 coefficients, and as many.");
-        require(top.shape(1) == loops.n && bottom.shape(1) == loops.n, "top and bottom must have a column for each loop.");
         require(classes.size() > 0, "there must be a class.");
         for (nb::handle object : classes) {
             const Entries given(object, "a class of flows", names_of_classes());
@@ -137,84 +103,11 @@ class LinearLoops {
             const auto column = [&](const char *name) { return loops.column(given, name); };
             this->echoes.push_back({column("delay"), column("order2"), column("order3"), column("order4")});
         }
-        for (std::size_t i = 0; i < loops.n; i++) {
+        for (std::size_t i = 0; i < loops.n; i++)
             require(aliases(i) >= 0 && aliases(i) <= MOST_ALIASES, "aliases are outside [0, 2^20].");
-            require(this->update == PI2_CONTINUOUS || interval(i) > 0.0, "interval must be positive.");
-        }
     }
 
-    Table margins(std::size_t first, std::size_t last) const
-    {
-        return each(first, last, 7, [](const pi2_loop &loop, pi2_searching &room, double *found) {
-            pi2_loop_margins margins = {};
-            const pi2_outcome outcome = pi2_find_margins(&loop, &room, &margins);
-            const double row[] = {margins.gm_db, margins.pm_deg,   margins.w_gc,    margins.w_pc,
-                                  margins.delay, margins.lower_db, margins.unstable};
-            std::copy(std::begin(row), std::end(row), found);
-            return outcome;
-        });
-    }
-
-    Table nearest(std::size_t first, std::size_t last) const
-    {
-        return each(first, last, 1, [](const pi2_loop &loop, pi2_searching &room, double *found) {
-            return pi2_find_nearest(&loop, &room, found);
-        });
-    }
-
-    Table unstable(std::size_t first, std::size_t last) const
-    {
-        return each(first, last, 1, [](const pi2_loop &loop, pi2_searching &room, double *found) {
-            int count = 0;
-            const pi2_outcome outcome = pi2_count_unstable(&loop, &room, &count);
-            *found = count == PI2_ON_CONTOUR ? -1.0 : count;
-            return outcome;
-        });
-    }
-
-  private:
-    // Rows of what `function` finds of the loops from first to last - 1, NaN where it does not.
-    template <typename Function>
-    Table each(std::size_t first, std::size_t last, std::size_t rows, const Function &function) const
-    {
-        require(first <= last && last <= loops.n, "first and last are outside the array.");
-        const std::size_t n = last - first;
-        std::vector<double> table(rows * n), found(rows);
-        bool done = true;
-        {
-            nb::gil_scoped_release release;
-            Room room;
-            for (std::size_t i = first; i < last && done; i++) {
-                pi2_linear_loop loop;
-                pi2_outcome outcome = PI2_NO_MEMORY;
-                if (prepare(i, room, loop))
-                    outcome = function(pi2_loop_of_rates(&loop), room.searching, found.data());
-                done = outcome != PI2_NO_MEMORY;
-                for (std::size_t row = 0; row < rows; row++)
-                    table[row * n + i - first] =
-                        outcome == PI2_DONE ? found[row] : std::numeric_limits<double>::quiet_NaN();
-            }
-        }
-        if (!done)
-            throw std::bad_alloc();
-        return nb::cast<Table>(as_array(std::move(table), {rows, n}));
-    }
-
-    pi2_controller controller_at(std::size_t i) const
-    {
-        pi2_controller controller = {};
-        controller.update = update;
-        controller.degree = static_cast<int>(top.shape(0)) - 1;
-        for (int k = 0; k <= controller.degree; k++) {
-            controller.top[k] = top(static_cast<std::size_t>(k), i);
-            controller.bottom[k] = bottom(static_cast<std::size_t>(k), i);
-        }
-        controller.unit = unit(i);
-        controller.interval = interval(i);
-        return controller;
-    }
-
-    bool prepare(std::size_t i, Room &room, pi2_linear_loop &loop) const
+    bool prepare(std::size_t i, Room &room, pi2_loop &to) const
     {
         room.classes.clear();
         room.echoes.clear();
@@ -222,14 +115,15 @@ class LinearLoops {
             room.classes.push_back(cls.at(i));
         for (const EchoColumns &echo : echoes)
             room.echoes.push_back(echo.at(i));
+        pi2_linear_loop &loop = room.loop;
         loop = {};
-        loop.controller = controller_at(i);
+        loop.controller = controllers.at(i);
         loop.classes = room.classes.size();
         loop.cls = room.classes.data();
         loop.integrators = static_cast<int>(integrators(i));
         loop.settles = settles(i) != 0;
         loop.slow = slow(i);
-        if (update == PI2_SAMPLED) {
+        if (controllers.update == PI2_SAMPLED) {
             const auto all = static_cast<std::size_t>(aliases(i));
             const auto make = [&](std::size_t count) {
                 return pi2_linear_sums_make(simd, room.classes.size(), room.classes.data(), room.echoes.size(),
@@ -239,17 +133,19 @@ class LinearLoops {
             room.rough.reset(make(pi2_rough_aliases(all)));
             loop.sums = room.sums.get();
             loop.rough = room.rough.get();
+            if (!loop.sums || !loop.rough)
+                return false;
         }
-        return update != PI2_SAMPLED || (loop.sums && loop.rough);
+        to = pi2_loop_of_rates(&loop);
+        return true;
     }
 
-    const Loops loops;
+  private:
+    const Controllers controllers;
     std::vector<ClassColumns> classes;
     std::vector<EchoColumns> echoes;
-    Rows<const double> top, bottom;
-    Column unit, interval, slow;
+    Column slow;
     Whole integrators, settles, aliases;
-    pi2_update update;
     int simd;
 };
 
@@ -274,7 +170,8 @@ Table sampled_margins(bool scalable, bool varies, Column m, Column mu, Column a,
 
 void register_linear_loops(nb::module_ &module)
 {
-    nb::class_<LinearLoops>(module, "LinearLoops", "An array of loops by the rate clock.")
+    nb::class_<LinearLoops> loops(module, "LinearLoops", "An array of loops by the rate clock.");
+    loops
         .def(nb::init<AllDescribed, Columns, Rows<const double>, Rows<const double>, Column, Column, Column, Whole, Whole, Whole,
                       const std::string &, const std::optional<std::string> &>(),
              nb::arg("classes"), nb::arg("echoes"), nb::kw_only(), nb::arg("top").noconvert(),
@@ -290,21 +187,8 @@ Raises
 ------
 ValueError
     If a name is missing or unknown, or a number or length is out of range.
-)")
-        .def("margins", &LinearLoops::margins, nb::arg("first"), nb::arg("last"),
-             R"(Margins of the loops from first to last - 1, searched for all of their crossovers.
-
-Rows: gain margin (dB), phase margin (degrees), gain and phase crossover (rad/s), delay margin
-(s), lower gain margin (dB), and how many modes grow, NaN where that was not counted; all NaN where
-a loop cannot be followed. Releases the GIL.
-)")
-        .def("nearest", &LinearLoops::nearest, nb::arg("first"), nb::arg("last"),
-             "The smallest |1 + L| of each of them, in a row; NaN likewise. Releases the GIL.")
-        .def("unstable", &LinearLoops::unstable, nb::arg("first"), nb::arg("last"),
-             R"(How many modes of the closed loop of each of them grow, in a row.
-
--1: it is on the boundary; NaN likewise. Releases the GIL.
 )");
+    define_searches(loops);
     module.def("sampled_margins", &sampled_margins, nb::kw_only(), nb::arg("scalable"), nb::arg("varies"),
                nb::arg("m").noconvert(), nb::arg("mu").noconvert(), nb::arg("a").noconvert(), nb::arg("rho").noconvert(),
                nb::arg("theta").noconvert(), nb::arg("simd").none() = nb::none(),

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "binding/ack_loops.h"
 #include "binding/ack_plant.h"
 #include "binding/acks.h"
 #include "binding/alias_sums.h"
@@ -167,6 +168,7 @@ ValueError
     [1e-100, 1e100] and mu zero or at least 1e-100. Results are then incomplete.
 )");
     register_laws(module);
+    register_ack_loops(module);
     register_ack_plant(module);
     register_acks(module);
     register_alias_sums(module);

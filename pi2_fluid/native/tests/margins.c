@@ -13,6 +13,7 @@
 #include "margins/closed/ack_margins.h"
 #include "margins/aliases/ack_plant.h"
 #include "margins/aliases/alias_sums.h"
+#include "margins/search/ack_loop.h"
 #include "margins/search/crossings.h"
 #include "margins/search/linear_loop.h"
 #include "margins/vector/block.h"
@@ -336,6 +337,64 @@ static int searches(void)
     return wrong || !(worst < 1e-11);
 }
 
+/* the same by the clock of acknowledgements: one class, two of one path, two of several, and one that is served first */
+static int ack_searches(void)
+{
+    double worst = 0.0;
+    int wrong = 0;
+    pi2_searching room = {0};
+    for (int k = 0; k < 60; k++) {
+        const double path = 0.02 + 0.1 * uniform(0, 1), target = 0.015, T = 0.005 + 0.04 * uniform(0, 1);
+        const int kind = k / 3 % 4, ahead = kind == 3, reno = k % 5 != 0;
+        const size_t classes = kind ? 2 : 1;
+        pi2_ack_class cls[2];
+        pi2_ack_size size[2];
+        for (size_t c = 0; c < classes; c++) {
+            const int waits = !(ahead && c), reduces = reno && !c;
+            const double base = path * (kind > 1 && c ? 0.6 : 1.0), rtt = base + (waits ? target : 0.0);
+            const double window = 20.0 + 40.0 * uniform(0, 1), cut = 100.0 * (0.2 + uniform(0, 1)) / rtt;
+            cls[c] = (pi2_ack_class){.own = {{1.0 / rtt, window}, {1.0 / rtt}}, .signal = {{0}, {-cut}}, .base_rtt = base,
+                                     .rtt = rtt, .heard = base, .share = classes > 1 ? 0.5 : 1.0, .waits = waits,
+                                     .reduces = reduces};
+            size[c] = (pi2_ack_size){.rates = 2.0 / (rtt * window), .cut = cut};
+        }
+        if (ahead)
+            cls[0].share = 1.0;
+        const double alpha = spread(0.01, 0.5), beta = alpha * spread(2, 20);
+        const pi2_update update = (pi2_update)(k % 3);
+        const int sampled = update == PI2_SAMPLED;
+        const pi2_ack_parts parts = {
+            .classes = classes, .cls = cls, .size = size, .queue = {target, 0.2 * (k % 2), ahead || k % 7 != 0},
+            .controller = {update, 1, {alpha, sampled ? beta : alpha + 2.0 * beta}, {0.0, sampled ? 1.0 : 2.0},
+                           sampled ? 1.0 : T / 2.0, T},
+            .slow = 0.01, .settles = k % 11 != 0};
+        pi2_ack_loop *const made = pi2_ack_loop_make(&parts);
+        if (!made)
+            abort();
+        const pi2_loop loop = pi2_loop_of_acks(made);
+        wrong |= loop.integrators != 1 || isfinite(loop.reach) != (kind > 1);
+        pi2_loop_margins found;
+        double distance;
+        int count;
+        if (pi2_find_margins(&loop, &room, &found) != PI2_DONE || pi2_find_nearest(&loop, &room, &distance) != PI2_DONE
+            || pi2_count_unstable(&loop, &room, &count) != PI2_DONE)
+            abort();
+        double at[2];
+        if (isfinite(found.w_gc) && loop.response.at(loop.response.of, 1, &found.w_gc, at)) {
+            worst = fmax(worst, fabs(hypot(at[0], at[1]) - 1.0));
+            wrong |= distance > fabs(hypot(1.0 + at[0], at[1])) + 1e-12;
+        }
+        if (isfinite(found.w_pc) && loop.response.at(loop.response.of, 1, &found.w_pc, at))
+            worst = fmax(worst, fabs(hypot(at[0], at[1]) * pow(10.0, found.gm_db / 20.0) - 1.0));
+        wrong |= count == 0 && (found.gm_db < 0.0 || found.pm_deg < 0.0);
+        wrong |= count > 0 && found.gm_db > 0.0 && found.pm_deg > 0.0;
+        pi2_ack_loop_free(made);
+    }
+    pi2_searching_free(&room);
+    printf("searched margins by the ack clock: worst %.1e%s\n", worst, wrong ? ", or signs that are not those of stability" : "");
+    return wrong || !(worst < 1e-11);
+}
+
 /* sums with weights 1 and no mean, which are those of the plant at each alias, of fewer than a line and of more */
 static int ack_sums(void)
 {
@@ -556,6 +615,7 @@ int main(int argc, char **argv)
     }
     bad |= alias_sums();
     bad |= searches();
+    bad |= ack_searches();
     bad |= ack_sums();
     bad |= ack_margins();
     bad |= sampled_margins();

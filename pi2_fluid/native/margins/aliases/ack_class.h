@@ -18,6 +18,12 @@ typedef struct {
     int paced;            /* sent at W/R, not as acknowledgements come */
 } pi2_ack_class;
 
+/* How large the law of a class is, for bounds. */
+typedef struct {
+    double rates;      /* norms of what its states answer to themselves, growing and cut, 1/s */
+    double grown, cut; /* norms of what the controller's variable adds to its growth and to its cut */
+} pi2_ack_size;
+
 typedef struct {
     double queue_delay; /* s, at rest */
     double bunch;       /* 0: a window lies evenly over a round trip; 1: it travels in one burst */

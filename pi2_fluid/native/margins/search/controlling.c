@@ -19,7 +19,7 @@ static double size_at(const pi2_controller *controller, double w)
     return controller->update == PI2_SAMPLED ? hypot(found.re, found.im) * hypot(x.re, x.im) : hypot(found.re, found.im);
 }
 
-double pi2_controller_bound(const pi2_controller *controller, double w)
+static double largest(const pi2_controller *controller, double w)
 {
     enum { POINTS = 200 };
     const int sampled = controller->update == PI2_SAMPLED;
@@ -35,6 +35,15 @@ double pi2_controller_bound(const pi2_controller *controller, double w)
         most = fmax(most, size_at(controller, v));
     }
     return most;
+}
+
+double pi2_controlled_bound(const pi2_controller *controller, double w, double plant, int falls)
+{
+    const double most = 1.05 * largest(controller, w); /* between the points, too */
+    if (controller->update != PI2_SAMPLED)
+        return most * plant;
+    const double aliases = falls == 2 ? 2.11 : PI2_PI * PI2_PI / 4.0;
+    return most / controller->interval * (1.0 + aliases) * plant / w;
 }
 
 static int denominator(const void *of, size_t n, const double *w, double *values)

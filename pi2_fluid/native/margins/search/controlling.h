@@ -11,8 +11,8 @@ double pi2_controller_lag(const pi2_controller *controller);
 /* Where frequencies end: pi/T if it is sampled, else infinity. */
 double pi2_controller_end(const pi2_controller *controller);
 
-/* The largest gain from w on, up to pi/T if it is sampled; there of the controller times 1 - e^{-jwT}. */
-double pi2_controller_bound(const pi2_controller *controller, double w);
+/* An upper bound of |L| from w on, up to pi/T if it is sampled, of a bound of |G(jv)|, v >= w, that falls like 1/v^falls. */
+double pi2_controlled_bound(const pi2_controller *controller, double w, double plant, int falls);
 
 /* Its denominator. */
 pi2_curve pi2_controller_denominator(const pi2_controller *controller);

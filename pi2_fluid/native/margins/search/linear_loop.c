@@ -198,13 +198,7 @@ static double bound(const void *of, double w)
     const pi2_linear_loop *const loop = of;
     int falls;
     const double plant = plant_bound(loop, w, &falls);
-    if (!isfinite(plant))
-        return INFINITY;
-    const double controller = 1.05 * pi2_controller_bound(&loop->controller, w); /* between the points, too */
-    if (loop->controller.update != PI2_SAMPLED)
-        return controller * plant;
-    const double aliases = falls == 2 ? 2.11 : PI2_PI * PI2_PI / 4.0;
-    return controller / loop->controller.interval * (1.0 + aliases) * plant / w;
+    return isfinite(plant) ? pi2_controlled_bound(&loop->controller, w, plant, falls) : INFINITY;
 }
 
 pi2_loop pi2_loop_of_rates(const pi2_linear_loop *loop)

@@ -1,0 +1,40 @@
+/* A loop by the clock of acknowledgements, linearised, and its controller, as the search takes it. What is done here, and
+ * why, say pi2_fluid/loop/acks/plant.py, sampled.py and roots.py. Pure C11.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "margins/aliases/ack_class.h"
+#include "margins/search/controller.h"
+#include "margins/search/loop.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    size_t classes;
+    const pi2_ack_class *cls;
+    const pi2_ack_size *size;
+    pi2_ack_queue queue;
+    double unclocked; /* part of the packets in the queue that come at constant rates */
+    pi2_controller controller;
+    double slow; /* as in pi2_loop */
+    int settles;
+} pi2_ack_parts;
+
+/* Made of parts, which it copies. It ends below the echoes of packets that are served first, and of several round-trip
+ * times in one queue. */
+typedef struct pi2_ack_loop pi2_ack_loop;
+
+/* NULL if memory lacks. */
+pi2_ack_loop *pi2_ack_loop_make(const pi2_ack_parts *parts);
+void pi2_ack_loop_free(pi2_ack_loop *loop);
+
+/* As the search takes it; `loop` must last as long. */
+pi2_loop pi2_loop_of_acks(const pi2_ack_loop *loop);
+
+#ifdef __cplusplus
+}
+#endif
