@@ -387,6 +387,94 @@ def sampled_margins(
     simd: str | None = None,
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
 
+class DeskSender:
+    def __init__(self, tapes: dict[str, Tape], states: int, hears: int) -> None: ...
+
+class DeskQueue:
+    def __init__(self, tapes: dict[str, Tape], states: int, bands: int, ticks: bool) -> None: ...
+
+class Desk:
+    def __init__(
+        self,
+        queue: DeskQueue,
+        numbers: tuple[
+            float
+            | Annotated[
+                NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+            ],
+            ...,
+        ],
+        *,
+        highest: float
+        | Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        load: float
+        | Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        packets: float
+        | Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        interval: float
+        | Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        classes: list[Any],
+        n: int,
+    ) -> None: ...
+    def rest(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None: ...
+    def margins(
+        self,
+        rests: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        update: str,
+        exact: bool,
+        first: int,
+        last: int,
+        simd: str | None = None,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    def nearest(
+        self,
+        rests: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        update: str,
+        exact: bool,
+        first: int,
+        last: int,
+        simd: str | None = None,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    def unstable(
+        self,
+        rests: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        update: str,
+        exact: bool,
+        first: int,
+        last: int,
+        simd: str | None = None,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    def response(
+        self,
+        rests: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        update: str,
+        exact: bool,
+        w: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        simd: str | None = None,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+
 class FluidRun:
     def __init__(
         self,

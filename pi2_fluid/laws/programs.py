@@ -216,7 +216,8 @@ def _differences(tape: Tape) -> Tape:
 
 
 @lru_cache(maxsize=4096)
-def _tape(tape: Tape) -> _core.Tape:
+def kernel_tape(tape: Tape) -> _core.Tape:
+    """Return a tape as compiled code runs it."""
     return _core.Tape(
         len(tape.inputs),
         len(tape.parameters),
@@ -228,7 +229,7 @@ def _tape(tape: Tape) -> _core.Tape:
 
 
 def _in_kernel(tapes: dict[str, Tape]) -> dict[str, _core.Tape]:
-    return {name: _tape(tape) for name, tape in tapes.items()}
+    return {name: kernel_tape(tape) for name, tape in tapes.items()}
 
 
 def _numbers(law: Sender | Aqm, tapes: dict[str, Tape]) -> list[float]:

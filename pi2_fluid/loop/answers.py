@@ -15,6 +15,7 @@ from pi2_fluid.loop.acks import HARMONICS, AckLoop, closed_form_ack_margins, fin
 from pi2_fluid.loop.construction import LinearisedLoop
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.delays import DelayLoop
+from pi2_fluid.loop.desk import DeskSearch
 from pi2_fluid.loop.margins import (
     Margins,
     SearchedMargins,
@@ -282,7 +283,9 @@ class LoopAnswers(LinearisedLoop):
 
     @cached_property
     def _search(self) -> Search:
-        return Search(self.linear, self.update, self._element)
+        if self._desk is None:
+            return Search(self.linear, self.update, self._element)
+        return DeskSearch(self._desk, lambda: self.linear, self.update, self._element)
 
     @property
     def _crossings(self) -> Crossings:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import singledispatch
-from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -35,10 +35,23 @@ _MOST_COEFFICIENTS: Final = 8
 _AT_ONCE: Final = 500  # loops between two looks at whether one wants to stop
 
 
+class Searched(Protocol):
+    """Loops in a row whose crossovers compiled code searches for, as `_core.LinearLoops` does."""
+
+    def margins(self, first: int, last: int) -> FloatArray:
+        """Return the numbers of `SearchedMargins` of those from first to last - 1, as rows."""
+
+    def nearest(self, first: int, last: int) -> FloatArray:
+        """Return their smallest |1 + L|, one row."""
+
+    def unstable(self, first: int, last: int) -> FloatArray:
+        """Return how many of their closed-loop modes grow, one row."""
+
+
 class CompiledLoops:
     """Loops in compiled code, as a row; what it cannot follow it answers with NaN."""
 
-    def __init__(self, loops: _core.LinearLoops | _core.AckLoops, size: int) -> None:
+    def __init__(self, loops: Searched, size: int) -> None:
         self._loops = loops
         self._size = size
 

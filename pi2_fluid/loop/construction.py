@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import CLOCKS, Sender
 from pi2_fluid.loop.acks import AckLoop, linearize_acks, without_echoes
 from pi2_fluid.loop.delays import DelayLoop, hears_nothing, linearize_delays
+from pi2_fluid.loop.desk import DeskLoops, desk_loops, has_place, settle_on_desk
 from pi2_fluid.loop.equations import ClosedForm, closed_form
 from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS, linearize, loop_shape
 from pi2_fluid.loop.state_space import LinearLoop
@@ -23,9 +24,9 @@ from pi2_fluid.loop.updates import UPDATES, respond
 from pi2_fluid.network.equilibrium import (
     OperatingPoint,
     as_flows,
-    equilibrium,
     equilibrium_of,
     require_room,
+    settle_flows,
     taken_apart,
 )
 from pi2_fluid.network.flows import Flows
@@ -39,7 +40,7 @@ from pi2_fluid.units import validate_choice, validate_number, validate_quantity
 if TYPE_CHECKING:
     import xarray
 
-    from pi2_fluid.values import Complex, ComplexArray, ComplexValues, Quantity, Real
+    from pi2_fluid.values import BoolArray, Complex, ComplexArray, ComplexValues, Quantity, Real
 
 _PACKET_SIZE: Final = "1500B"  # as given where nobody gives one
 _SHOWN: Final = ("round-trip time", "p", "p'", "window")  # of the operating point
@@ -161,6 +162,26 @@ class LinearisedLoop(ControlHints):
             *((("array", str(self.shape), ""),) if self.shape else ()),
             *(row for row in self.operating_point.rows() if row[0] in _SHOWN),
         ]
+
+    @property
+    def engine(self) -> str:
+        """What finds its margins: "desk", compiled code from the laws' tapes, or "python".
+
+        By both the same: `Loop` asks the desk first, and what has no place there, such as loops by
+        acknowledgements, or laws that no tape holds, goes the other way.
+        """
+        return "desk" if self._desk is not None else "python"
+
+    @cached_property
+    def _desk(self) -> Callable[[BoolArray], DeskLoops | None] | None:
+        """From which of its loops are asked for to those on the desk."""
+        if self.clock != "rate" or hears_nothing(self._point):
+            return None
+        counts = [flow.count for flow in self.flows] or [1.0]
+        given = (self.senders, counts, self.aqm, self._point, self.update, self.rtt_terms)
+        if not has_place(self.senders, self.aqm, self._point):
+            return None
+        return partial(desk_loops, *given)
 
     @cached_property
     def linear(self) -> LinearLoop | AckLoop | DelayLoop:
@@ -328,7 +349,7 @@ def _rest_of(
     flows: Sequence[Flows], aqm: Aqm, capacity: Quantity, packet_size: Quantity, link: Link | None
 ) -> OperatingPoint:
     """Return where flows rest, in the buffer of a link if it is known."""
-    point = equilibrium(flows, aqm, capacity, packet_size)
+    point = settle_flows(tuple(flows), aqm, capacity, packet_size, by=settle_on_desk)
     if link is not None and hears_nothing(point):
         require_room(point.queue, link)
     return point

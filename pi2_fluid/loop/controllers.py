@@ -154,7 +154,7 @@ def update_slopes(
     controller : tuple
         d(controller's variable) over the states.
     """
-    return _state_slopes(aqm, "update", _update, state, queue_delay, packets, arriving)
+    return _state_slopes(aqm, "update", move_by_update, state, queue_delay, packets, arriving)
 
 
 def drift_slopes(
@@ -165,7 +165,7 @@ def drift_slopes(
     arriving: Number | None = None,
 ) -> StateSlopes:
     """Differentiate a queue's motion between updates at rest, as `update_slopes`."""
-    return _state_slopes(aqm, "drift", _drift, state, queue_delay, packets, arriving)
+    return _state_slopes(aqm, "drift", move_by_drift, state, queue_delay, packets, arriving)
 
 
 def flow_slopes(
@@ -219,12 +219,14 @@ def _watched(aqm: Aqm, args: tuple[Number, ...]) -> tuple[tuple[Number, ...], Se
     return state, Seen(delay, sum(delays) * packets, arriving, packets)
 
 
-def _update(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+def move_by_update(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+    """Return the state after an update, from the state, the delays, what arrives, what leaves."""
     assert aqm.update_interval is not None, "what has no ticks has a drift alone"
     return tuple(aqm.update(*_watched(aqm, args), aqm.update_interval))
 
 
-def _drift(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+def move_by_drift(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+    """Return how the state moves between updates, from the same."""
     return tuple(aqm.drift(*_watched(aqm, args)))
 
 

@@ -93,17 +93,19 @@ def link_slopes(
 
     A pure function, as `rate_slopes`: Classic packets wait, L4S packets are served as they come.
     """
-    served = _service(aqm, to_l, to_c, packets)
+    served = classic_service(aqm, to_l, to_c, packets)
     (by_queue,), (by_service,) = differentiate(
-        aqm, "delays", (queue, served, packets), [0, 1], _delay
+        aqm, "delays", (queue, served, packets), [0, 1], classic_delay
     )
-    ((service,),) = differentiate(aqm, "serve", (to_l, to_c, packets), [0], _service)
+    ((service,),) = differentiate(aqm, "serve", (to_l, to_c, packets), [0], classic_service)
     return by_queue, by_service, service
 
 
-def _service(aqm: Aqm, to_l: Number, to_c: Number, packets: Number) -> Number:
+def classic_service(aqm: Aqm, to_l: Number, to_c: Number, packets: Number) -> Number:
+    """Return what Classic packets get that wait, of L4S and Classic arrivals (packets/s)."""
     return aqm.serve((True, False), (to_c, to_l), packets)[0]
 
 
-def _delay(aqm: Aqm, waiting: Number, served: Number, packets: Number) -> Number:
+def classic_delay(aqm: Aqm, waiting: Number, served: Number, packets: Number) -> Number:
+    """Return their delay (s) where so many wait, and so many per second are served."""
     return aqm.delays((waiting, 0.0 * waiting), (served, packets))[0]

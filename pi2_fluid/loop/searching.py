@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -32,10 +32,15 @@ class Search:
     """
 
     def __init__(self, loop: AnyLoop, update: str, element: Callable[[_Index], AnyLoop]) -> None:
-        self.loop = loop
+        self._loop = loop
         self.update = update
         self._element = element
         self._last: tuple[_Index, Crossings] | None = None
+
+    @property
+    def loop(self) -> AnyLoop:
+        """The array of loops, or the one."""
+        return self._loop
 
     def crossings(self, index: _Index = ()) -> Crossings:
         """Return those of one loop, as the twin finds them."""
@@ -80,6 +85,10 @@ class Search:
 
         return self._ask(chosen, CompiledLoops.counts, twin, 1).ravel()
 
+    def _ways(self) -> Iterable[Callable[[BoolArray], CompiledLoops | None]]:
+        """From chosen loops to compiled ones: in what order they are asked."""
+        yield lambda chosen: compile_loops(self.loop, self.update, chosen)
+
     def _ask(
         self,
         chosen: BoolArray,
@@ -100,9 +109,15 @@ class Search:
                     progress(done, len(indices))
 
         rows = np.full((height, len(indices)), np.nan)
-        compiled = compile_loops(self.loop, self.update, chosen) if indices else None
-        if compiled is not None:
-            rows = ask(compiled, tell)
+        for compile_them in self._ways() if indices else ():
+            missing = np.isnan(rows[0])
+            if not missing.any():
+                break
+            left = np.zeros_like(chosen)
+            left[chosen] = missing
+            compiled = compile_them(left)
+            if compiled is not None:
+                rows[:, missing] = ask(compiled, tell)
         for place in np.flatnonzero(np.isnan(rows[0])).tolist():
             rows[:, place] = twin(indices[place])
             tell(1)

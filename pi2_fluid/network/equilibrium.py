@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
@@ -135,6 +135,21 @@ class OperatingPoint:
             else (name, float(value), unit)
             for name, value, unit in self.rows()
         )
+
+
+class Settled(NamedTuple):
+    """Where a queue rests, and what each class of flows does there, in their order."""
+
+    rest: Rest
+    p: tuple[Any, ...]
+    rtts: tuple[Any, ...]
+    states: tuple[Any, ...]
+    rates: tuple[Any, ...]
+
+
+#: From flows, a queue, packets per second and the shape of all arrays to where they rest; None: it
+#: was not found.
+Settle: TypeAlias = "Callable[[tuple[Flows, ...], Aqm, Number, tuple[int, ...]], Settled | None]"
 
 
 def equilibrium_of(
@@ -300,21 +315,47 @@ def equilibrium(
         return network_equilibrium(flows)
     link = flows.node.link if isinstance(flows, Network) else None
     flows, aqm, capacity, packet_size = taken_apart(flows, aqm, capacity, packet_size)
+    return settle_flows(flows, aqm, capacity, packet_size, link)
+
+
+def settle_flows(
+    flows: tuple[Flows, ...],
+    aqm: Aqm,
+    capacity: Quantity,
+    packet_size: Quantity,
+    link: Link | None = None,
+    *,
+    by: Settle | None = None,
+) -> OperatingPoint:
+    """Return the operating point of classes in one queue, as `equilibrium`.
+
+    Parameters
+    ----------
+    flows, aqm, capacity, packet_size
+        As of `equilibrium`.
+    link : Link, optional
+        Whose buffer must hold what waits where nothing is signalled.
+    by : callable, optional
+        What is asked first where they rest.
+    """
     given = {"capacity": capacity, "packet_size": packet_size}
     given, (aqm, *several), labels = align_labels(given, (aqm, *flows))
     flows, (capacity, packet_size) = tuple(several), given.values()
     capacity = validate_quantity(capacity, "rate", "capacity", usual_from=SLOW_LINK)
     packet_size = validate_quantity(packet_size, "size", "packet_size")
     require_equal_packets(flows, [aqm], packet_size)
-    flows = tuple(replace(f, sender=f.sender.on_link(packet_size)) for f in flows)
+    flows = tuple(_on_link(flow, packet_size) for flow in flows)
     for flow in flows:
         require_round_trip(flow, [aqm])
     shape = _shape_of(flows, aqm, {"capacity": capacity, "packet_size": packet_size})
     packets = capacity / (8.0 * packet_size)
     alone = l4s_is_alone(flows, aqm, packets)
 
-    rest = fill(flows, aqm, packets, shape, alone=alone)
-    p, rtts, states, rates = respond(flows, aqm, rest)
+    settled = None if by is None or alone else by(flows, aqm, packets, shape)
+    if settled is None:
+        rest = fill(flows, aqm, packets, shape, alone=alone)
+        settled = Settled(rest, *respond(flows, aqm, rest))
+    rest, p, rtts, states, rates = settled
     p_prime = tuple(linear_form(flow.sender, mine) for flow, mine in zip(flows, p, strict=True))
     senders = [flow.sender for flow in flows]
     windows = list(map(window_of, senders, states, rates, rtts))
@@ -341,6 +382,11 @@ def equilibrium(
         capacity=packets,
         states=plain(states),
     ).labelled(labels)
+
+
+def _on_link(flow: Flows, packet_size: Number) -> Flows:
+    sender = flow.sender.on_link(packet_size)
+    return flow if sender is flow.sender else replace(flow, sender=sender)
 
 
 def taken_apart(

@@ -14,7 +14,7 @@ NATIVE = Path(__file__).resolve().parents[2] / "pi2_fluid" / "native"
 FLOORS: list[set[str]] = [
     {""},
     {"laws", "margins"},
-    {"fluid", "lanes", "packet"},
+    {"desk", "fluid", "lanes", "packet"},
     {"binding", "tests"},
 ]
 # Likewise inside packet, each folder of it; "packet" itself is the simulator and its schedule.

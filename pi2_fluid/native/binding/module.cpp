@@ -13,6 +13,7 @@
 #include "binding/acks.h"
 #include "binding/alias_sums.h"
 #include "binding/arguments.h"
+#include "binding/desk.h"
 #include "binding/discs.h"
 #include "binding/fluid.h"
 #include "binding/lanes.h"
@@ -174,6 +175,7 @@ ValueError
     register_alias_sums(module);
     register_discs(module);
     register_linear_loops(module);
+    register_desk(module);
     register_fluid(module);
     register_lanes(module);
     register_packet(module);
