@@ -9,6 +9,7 @@ typedef struct {
     pi2_ack_class law;
     int own, signal, acks; /* degrees */
     int follows;           /* acknowledgements that come faster or slower */
+    int plain;             /* a window of one state that does not, and is not paced */
     size_t rtt, base, heard;
 } pi2_ack_member;
 

@@ -53,6 +53,7 @@ pi2_ack_plant *pi2_ack_plant_make(size_t classes, const pi2_ack_class *cls, cons
         p->signal = degree_of(cls[c].signal);
         p->acks = degree_of(cls[c].acks);
         p->follows = follows(&cls[c]);
+        p->plain = p->own <= 1 && p->signal <= 1 && !p->follows && !cls[c].paced;
         p->rtt = delay_at(plant, cls[c].rtt);
         if (plant->alone)
             break;

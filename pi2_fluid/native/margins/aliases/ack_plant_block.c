@@ -1,190 +1,13 @@
 /* The plant by the clock of acknowledgements, and its sums over aliases, as loops that a compiler turns into vector code.
  * Compiled once per instruction set, as block.c. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "margins/aliases/ack_lines.h"
+#include "margins/aliases/ack_respond.h"
 #include "margins/vector/block.h"
 
 #define PI2_JOIN_(a, b) a##b
 #define PI2_JOIN(a, b) PI2_JOIN_(a, b)
-
-/* --- lines of complex numbers ---------------------------------------------------------------- */
-
-PI2_INLINE void multiply(const line *a, const line *b, line *to)
-{
-    for (int i = 0; i < LANES; i++) {
-        const double re = a->re[i] * b->re[i] - a->im[i] * b->im[i], im = a->re[i] * b->im[i] + a->im[i] * b->re[i];
-        to->re[i] = re;
-        to->im[i] = im;
-    }
-}
-
-PI2_INLINE void invert(const line *a, line *to)
-{
-    for (int i = 0; i < LANES; i++) {
-        const double size = 1.0 / (a->re[i] * a->re[i] + a->im[i] * a->im[i]);
-        to->re[i] = size * a->re[i];
-        to->im[i] = -size * a->im[i];
-    }
-}
-
-/* to += factor a b */
-PI2_INLINE void add_product(double factor, const line *a, const line *b, line *to)
-{
-    for (int i = 0; i < LANES; i++) {
-        to->re[i] += factor * (a->re[i] * b->re[i] - a->im[i] * b->im[i]);
-        to->im[i] += factor * (a->re[i] * b->im[i] + a->im[i] * b->re[i]);
-    }
-}
-
-/* of[0](s) + P of[1](s), both of this degree */
-PI2_INLINE void evaluate(const double (*of)[PI2_ACK_COEFFICIENTS], int degree, const line *s, const line *P, line *to)
-{
-    line at_once, carried;
-    for (int i = 0; i < LANES; i++) {
-        at_once.re[i] = of[0][degree];
-        carried.re[i] = of[1][degree];
-        at_once.im[i] = carried.im[i] = 0.0;
-    }
-    for (int n = degree - 1; n >= 0; n--) {
-        multiply(&at_once, s, &at_once);
-        multiply(&carried, s, &carried);
-        for (int i = 0; i < LANES; i++) {
-            at_once.re[i] += of[0][n];
-            carried.re[i] += of[1][n];
-        }
-    }
-    *to = at_once;
-    add_product(1.0, P, &carried, to);
-}
-
-/* --- the plant ------------------------------------------------------------------------------- */
-
-/* From a cut that is decided to one that is carried out; u = 1/s. */
-static void carry_out(const pi2_ack_member *p, double bunch, const line *u, const line *e, line *P)
-{
-    if (!p->law.reduces) {
-        for (int i = 0; i < LANES; i++) {
-            P->re[i] = 1.0;
-            P->im[i] = 0.0;
-        }
-        return;
-    }
-    const double even = (1.0 - bunch) / p->law.rtt, together = bunch / 2.0;
-    for (int i = 0; i < LANES; i++) {
-        const double br = 1.0 - e->re[i], bi = -e->im[i];
-        P->re[i] = even * (br * u->re[i] - bi * u->im[i]) + together * (1.0 + e->re[i]);
-        P->im[i] = even * (br * u->im[i] + bi * u->re[i]) + together * e->im[i];
-    }
-}
-
-typedef struct {
-    line waiting, released; /* SUM share by_signal/back and SUM share lost/back, of classes that wait */
-    line ahead;             /* SUM share by_signal/back of those that are served first */
-} sums_of_classes;
-
-/* One class's part; `delayed`: e^{-s delay} of all delays, u = 1/s. A class that is served first comes back where `echo` is
- * 1, and where it is 0 does not. */
-static void add_member(const pi2_ack_member *p, double bunch, const line *s, const line *u, const line *delayed,
-                       const double *echo, sums_of_classes *to)
-{
-    const pi2_ack_class *const law = &p->law;
-    const line *const e = &delayed[p->rtt];
-    line P, own, signal, lost, back, one;
-    carry_out(p, bunch, u, e, &P);
-    evaluate(law->own, p->own, s, &P, &own);
-    evaluate(law->signal, p->signal, s, &P, &signal);
-    /* by_signal, lost and back, all times `own` */
-    if (law->paced) {
-        line acks, lag;
-        evaluate(law->acks, p->acks, s, &P, &acks);
-        back = own;
-        add_product(-1.0, e, &acks, &back);
-        multiply(&back, s, &back);
-        for (int i = 0; i < LANES; i++) {
-            lag.re[i] = law->rtt * (1.0 + law->smoothing * s->re[i]);
-            lag.im[i] = law->rtt * law->smoothing * s->im[i];
-        }
-        invert(&lag, &lag);
-        multiply(&own, &lag, &lost);
-        add_product(1.0, s, &acks, &lost);
-    } else {
-        lost = own;
-        if (p->follows) {
-            line acks;
-            evaluate(law->acks, p->acks, s, &P, &acks);
-            add_product(law->rtt, s, &acks, &lost);
-        }
-        multiply(e, &lost, &back);
-        for (int i = 0; i < LANES; i++) {
-            const double returns = law->waits ? 1.0 : echo[i];
-            back.re[i] = own.re[i] - returns * back.re[i];
-            back.im[i] = own.im[i] - returns * back.im[i];
-        }
-    }
-    const double share = law->paced ? law->share : law->share * law->rtt;
-    invert(&back, &one);
-    multiply(&signal, &delayed[p->heard], &signal);
-    add_product(share, &signal, &one, law->waits ? &to->waiting : &to->ahead);
-    if (law->waits) {
-        multiply(&lost, &delayed[p->base], &lost);
-        add_product(law->share, &lost, &one, &to->released);
-    }
-}
-
-/* Of a class that is alone what goes round cancels: R by_signal e^{-s tau}, or without the e of a backlog. */
-static void respond_alone(const pi2_ack_plant *plant, const line *s, const line *u, const line *delayed, line *to)
-{
-    const pi2_ack_member *const p = plant->cls;
-    line P, own, signal;
-    carry_out(p, plant->rest.bunch, u, &delayed[p->rtt], &P);
-    evaluate(p->law.own, p->own, s, &P, &own);
-    evaluate(p->law.signal, p->signal, s, &P, &signal);
-    invert(&own, &own);
-    multiply(&signal, &own, &signal);
-    multiply(&signal, &delayed[plant->through], to);
-    for (int i = 0; i < LANES; i++) {
-        to->re[i] *= -p->law.rtt;
-        to->im[i] *= -p->law.rtt;
-    }
-}
-
-static void respond(const pi2_ack_plant *plant, const line *s, const line *u, const line *delayed, const double *echo,
-                    line *to)
-{
-    sums_of_classes of;
-    line denominator, one, found;
-    if (plant->alone) {
-        respond_alone(plant, s, u, delayed, to);
-        return;
-    }
-    memset(&of, 0, sizeof of);
-    for (size_t c = 0; c < plant->classes; c++)
-        add_member(&plant->cls[c], plant->rest.bunch, s, u, delayed, echo, &of);
-    multiply(&delayed[plant->queue], &of.released, &denominator);
-    for (int i = 0; i < LANES; i++)
-        denominator.re[i] += 1.0;
-    invert(&denominator, &one);
-    if (plant->rest.head) {
-        found = of.ahead;
-        add_product(1.0, &delayed[plant->queue], &of.waiting, &found);
-        multiply(&found, &one, &found);
-    } else {
-        found = of.waiting;
-        add_product(-1.0, &of.ahead, &of.released, &found);
-        multiply(&found, &one, &found);
-        add_product(plant->rest.queue_delay, s, &of.ahead, &found);
-        for (int i = 0; i < LANES; i++) {
-            found.re[i] += of.ahead.re[i];
-            found.im[i] += of.ahead.im[i];
-        }
-    }
-    for (int i = 0; i < LANES; i++) {
-        to->re[i] = -found.re[i];
-        to->im[i] = -found.im[i];
-    }
-}
 
 static void fill(double *echo, double value)
 {
@@ -246,6 +69,21 @@ static void add_line(const line *values, const line *s, const line *u, double ra
         sum[1].im += mean[i] * level.im[i];
         sum[2].re += whole[i] * known.re[i];
         sum[2].im += whole[i] * known.im[i];
+    }
+}
+
+/* e^{-s delay} of many delays. */
+static void late_each(const double *s, size_t n, const double *delay, number *to)
+{
+    for (size_t first = 0; first < n; first += 4) {
+        double some[4];
+        number found[4];
+        const size_t many = n - first < 4 ? n - first : 4;
+        for (size_t i = 0; i < 4; i++)
+            some[i] = delay[first + (i < many ? i : many - 1)];
+        late_four(s, some, found);
+        for (size_t i = 0; i < many; i++)
+            to[first + i] = found[i];
     }
 }
 
@@ -328,8 +166,7 @@ int PI2_JOIN(pi2_ack_sums_, PI2_SIMD)(const pi2_ack_sums *sums, size_t n, const 
             e[plant->delays - 1] = four[1];
             y = four[2];
         } else {
-            for (size_t d = 0; d < plant->delays; d++)
-                e[d] = late(s_p, plant->delay[d]);
+            late_each(s_p, plant->delays, plant->delay, e);
             y = late(s_p, T);
         }
         if (fast && plant->cls->law.reduces)

@@ -2,25 +2,17 @@
 
 #include <math.h>
 
+#include "margins/search/ends.h"
+
 /* Factors that may turn by 0.1 rad each, from one frequency of the grid to the next. */
 #define FACTORS 8.0
 /* Of the slowest scale: where a contour begins. */
 #define SLOW 1e-6
-/* To the right, in units of the delays that fade there. */
+/* To the right: from so near to the axis, in units of the reach, to where all delays have faded, in units of these. */
+#define NEAR 1e-4
 #define FAR 40.0
-
-double pi2_fading(const pi2_loop *loop, double level)
-{
-    double w = 1.0 / loop->shortest;
-    for (int i = 0; i < 200; i++) {
-        if (w >= loop->end)
-            return loop->end;
-        if (loop->bound(loop->of, w) < level)
-            return w;
-        w *= 1.5;
-    }
-    return NAN;
-}
+/* Times the usual number of points per decade. */
+#define COARSE 0.25
 
 static pi2_outcome follow(const pi2_loop *loop, const pi2_curve *curve, double low, double high, double spacing, double finer,
                           pi2_searching *room)
@@ -80,9 +72,18 @@ static int return_difference(const void *of, size_t n, const double *w, double *
     return 1;
 }
 
+/* Where the contour of a denominator times 1 + L begins: below, L keeps to its asymptote, and such a product to the real
+ * axis. */
+static double beginning(const pi2_loop *loop)
+{
+    double low;
+    const int known = loop->integrators >= 0 && pi2_low_end(loop, &low) == PI2_DONE;
+    return known ? low : SLOW * fmin(loop->slow, fmin(1.0 / loop->longest, loop->end));
+}
+
 pi2_outcome pi2_count_sampled(const pi2_loop *loop, const pi2_curve *denominator, pi2_searching *room, int *count)
 {
-    const double end = loop->end, low = SLOW * fmin(loop->slow, end);
+    const double end = loop->end, low = beginning(loop);
     /* where |L| < 1/2 for certain, only the denominator turns: what it still turns is added */
     const double high = pi2_fading(loop, 0.5);
     *count = PI2_ON_CONTOUR;
@@ -105,7 +106,7 @@ pi2_outcome pi2_count_sampled(const pi2_loop *loop, const pi2_curve *denominator
 pi2_outcome pi2_count_strip(const pi2_loop *loop, const pi2_curve *along, const pi2_curve *across, pi2_searching *room,
                             int *count)
 {
-    const double scale = 1.0 / loop->longest, low = SLOW * fmin(loop->slow, scale);
+    const double scale = 1.0 / loop->longest, low = beginning(loop);
     const pi2_path *const path = &room->path;
     *count = PI2_ON_CONTOUR;
     pi2_outcome outcome = follow(loop, along, low, loop->reach, 0.4 * scale, 1.0, room);
@@ -114,7 +115,8 @@ pi2_outcome pi2_count_strip(const pi2_loop *loop, const pi2_curve *along, const 
     const double first[2] = {path->values[0], path->values[1]};
     const double corner[2] = {path->values[2 * path->n - 2], path->values[2 * path->n - 1]};
     double change = pi2_path_change(path);
-    outcome = pi2_path_grid(&room->path, 1e-6 * loop->reach, FAR * fmax(loop->reach, scale), INFINITY, 1.0);
+    /* smooth there, as nothing is nearer than the harmonics beyond the reach */
+    outcome = pi2_path_grid(&room->path, NEAR * loop->reach, FAR * fmax(loop->reach, scale), INFINITY, COARSE);
     if (outcome == PI2_DONE)
         outcome = pi2_path_follow(&room->path, across, &room->spare);
     if (outcome != PI2_DONE)

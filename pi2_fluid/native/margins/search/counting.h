@@ -9,9 +9,6 @@
 extern "C" {
 #endif
 
-/* A frequency above which |L| < level for certain, at most `end`; NaN if there is none. */
-double pi2_fading(const pi2_loop *loop, double level);
-
 /* Zeros on the right of a function on the axis that tends to 1 at high frequency, has so many factors that may turn by
  * themselves, and the loop's delays. PI2_ON_CONTOUR: one lies on the axis. */
 pi2_outcome pi2_count_right(const pi2_loop *loop, const pi2_curve *curve, double degree, pi2_searching *room, int *count);

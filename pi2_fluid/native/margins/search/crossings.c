@@ -4,14 +4,10 @@
 #include <stdlib.h>
 
 #include "elementary.h"
-#include "margins/search/counting.h"
+#include "margins/search/ends.h"
 
 /* Points of a range that costs less than finding a shorter one. */
 #define SMALL_GRID 1000.0
-/* Of the slowest scale: where the search for the asymptote gives up. */
-#define LOWEST 1e-25
-/* As far below the slowest corner the phase is its asymptote. */
-#define BELOW 100.0
 /* Degrees by which the phase margin of a loop on its boundary is wrong. */
 #define ROUNDED 1e-9
 /* So near to 1 no smaller |1 + L| is looked for. */
@@ -27,36 +23,6 @@ void pi2_searching_free(pi2_searching *room)
 
 /* --- crossings ------------------------------------------------------------------------------- */
 
-/* A frequency below which L has its asymptotic phase and, with an integrator, a gain > 2, without, one on the side of 1 where
- * it stays; 0: none. A phase that is a full turn
- * away looks the same: on the way to below the slowest corner it must be left nowhere. */
-static double low_end(const pi2_curve *curve, double start, double asymptote, double slow, pi2_outcome *outcome)
-{
-    const double re = cos(asymptote), im = sin(asymptote);
-    double found = 0.0, rest[2];
-    const double still = 1e-8 * slow;
-    if (!curve->at(curve->of, 1, &still, rest)) {
-        *outcome = PI2_NO_MEMORY;
-        return 0.0;
-    }
-    const int loud = hypot(rest[0], rest[1]) > 1.0;
-    for (double w = start / 100.0; w > start * LOWEST; w /= 4.0) {
-        double L[2];
-        if (!curve->at(curve->of, 1, &w, L)) {
-            *outcome = PI2_NO_MEMORY;
-            return 0.0;
-        }
-        const double off = fabs(atan2(L[1] * re - L[0] * im, L[0] * re + L[1] * im));
-        const double size = hypot(L[0], L[1]);
-        const int settled = off < 0.02 && (asymptote == 0.0 ? (size > 1.0) == loud : size > 2.0);
-        found = !settled ? 0.0 : found > 0.0 ? found : w;
-        if (settled && w * BELOW <= slow)
-            return found;
-    }
-    *outcome = PI2_NO_ASYMPTOTE;
-    return 0.0;
-}
-
 static double loudest(const pi2_crossings *phase, int quiet)
 {
     double best = 0.0;
@@ -66,21 +32,15 @@ static double loudest(const pi2_crossings *phase, int quiet)
     return best;
 }
 
-/* Where a loop ends, up to where it is followed. */
-static double top_of(const pi2_loop *loop)
-{
-    return fmin(PI2_NEARLY_ALL * loop->end, loop->reach);
-}
-
 pi2_outcome pi2_find_crossings(const pi2_loop *loop, pi2_searching *room, int quiet)
 {
     if (loop->integrators < 0)
         return PI2_NO_ASYMPTOTE;
     const pi2_curve *const curve = &loop->response, *const sketch = &loop->sketch;
-    const double turning = 1.0 / loop->longest, whole = PI2_NEARLY_ALL * loop->end, top = top_of(loop);
+    const double turning = 1.0 / loop->longest, whole = PI2_NEARLY_ALL * loop->end, top = pi2_top(loop);
     const double asymptote = -PI2_PI / 2.0 * loop->integrators, spacing = fmin(0.4 * turning, top / 8.0);
-    pi2_outcome outcome = PI2_DONE;
-    const double low = low_end(sketch, fmin(turning, top / 8.0), asymptote, loop->slow, &outcome);
+    double low;
+    pi2_outcome outcome = pi2_low_end(loop, &low);
     if (outcome != PI2_DONE)
         return outcome;
     double high = top;
@@ -166,7 +126,7 @@ pi2_outcome pi2_find_margins(const pi2_loop *loop, pi2_searching *room, pi2_loop
         if (outcome != PI2_DONE)
             return outcome;
     }
-    if (most >= 1.0 && high < top_of(loop)) {
+    if (most >= 1.0 && high < pi2_top(loop)) {
         outcome = pi2_find_crossings(loop, room, 1); /* what comes where the gain is less counts, too */
         if (outcome != PI2_DONE)
             return outcome;
@@ -193,7 +153,7 @@ pi2_outcome pi2_find_margins(const pi2_loop *loop, pi2_searching *room, pi2_loop
 pi2_outcome pi2_find_nearest(const pi2_loop *loop, pi2_searching *room, double *distance)
 {
     const pi2_curve *const curve = &loop->response;
-    const double turning = 1.0 / loop->longest, top = top_of(loop);
+    const double turning = 1.0 / loop->longest, top = pi2_top(loop);
     pi2_outcome outcome = pi2_find_crossings(loop, room, 0);
     if (outcome == PI2_DONE)
         outcome = pi2_path_nearest(&room->path, curve, distance);
