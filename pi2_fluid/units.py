@@ -285,6 +285,12 @@ def validate_quantity(
     DomainError
         If it lies outside the range, or is traced by JAX in single precision.
     """
+    # What loops are made of, thousands of times: a plain number of which nothing is to be said.
+    least, most = _MAGNITUDES
+    if type(value) is float and (
+        least <= value <= most and low < value <= high and usual_from <= value <= usual
+    ):
+        return value
     if is_traced(value):
         if value.dtype.kind == "f" and value.dtype.itemsize < 8:
             raise DomainError(
@@ -301,6 +307,12 @@ def validate_quantity(
         )
     given = value
     value = _as_numbers(value, dimension, name)
+    if (
+        isinstance(given, str)
+        and type(value) is float
+        and (least <= value <= most and low < value <= high)
+    ):
+        return value  # of text the unit is known
     array = _as_float_array(value, dimension, name)
     bad = (array < low) | (array > high) if closed else (array <= low) | (array > high)
     if bad.any():
@@ -405,7 +417,8 @@ def broadcast_shape(values: Mapping[str, ArrayLike]) -> tuple[int, ...]:
     """
     shape: tuple[int, ...] = ()
     seen: list[str] = []
-    for name, value in values.items():
+    arrays = {name: value for name, value in values.items() if type(value) is not float}
+    for name, value in arrays.items():
         own = np.shape(value)
         if own:
             seen.append(f"{name} of shape {own}")

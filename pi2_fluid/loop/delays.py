@@ -88,7 +88,7 @@ class DelayLoop(Keeping):
 
 def hears_nothing(point: OperatingPoint) -> bool:
     """Return whether flows rest by their delay alone: nothing is signalled to them."""
-    return not any(np.any(np.asarray(p)) for p in per_class(point.p))
+    return not any(p != 0.0 if type(p) is float else np.any(p) for p in per_class(point.p))
 
 
 def linearize_delays(senders: Sequence[Sender], aqm: Aqm, point: OperatingPoint) -> DelayLoop:

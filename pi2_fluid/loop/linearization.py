@@ -95,7 +95,8 @@ def loop_shape(senders: Sequence[Sender], aqm: Aqm, point: OperatingPoint) -> tu
     values = [*per_class(point.rtt), *per_class(point.p), point.controller, point.capacity]
     for record in (aqm, *senders):
         values += named_arrays(record).values()
-    return np.broadcast_shapes(*(np.shape(value) for value in values))
+    shapes = {np.shape(value) for value in values if type(value) is not float}
+    return np.broadcast_shapes(*shapes) if shapes else ()
 
 
 def per_class(value: T | tuple[T, ...]) -> tuple[T, ...]:

@@ -98,7 +98,10 @@ class Search:
         progress: Callable[[int, int], None] | None = None,
     ) -> FloatArray:
         """What compiled code answers, and of loops that it cannot follow, the twin."""
-        indices = [tuple(index) for index in np.argwhere(chosen).tolist()]
+        one = chosen.shape == () and bool(chosen)  # as a rule, and NumPy takes longer to say so
+        indices: list[_Index] = (
+            [()] if one else [tuple(index) for index in np.argwhere(chosen).tolist()]
+        )
         done = 0
 
         def tell(found: int) -> None:

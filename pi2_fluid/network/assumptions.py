@@ -9,7 +9,7 @@ import numpy as np
 from pi2_fluid.errors import warn_of
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.network.rest import has_ticks
+from pi2_fluid.network.rest import has_ticks, some
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
@@ -49,7 +49,7 @@ def check_assumptions(
         for index, sender in enumerate(senders)
         # rounding is no reason to warn
         if sender.constant_rate is None
-        and np.any(np.asarray(windows[index]) < senders[index].smallest_window * (1 - 1e-9))
+        and some(windows[index] < senders[index].smallest_window * (1 - 1e-9))
     ]
     rtts = [rtts[index] for index in heard]
     if small:
@@ -59,31 +59,30 @@ def check_assumptions(
             " window laws do not hold: lower the load."
         )
     interval = aqm.update_interval if has_ticks(aqm, u) else None
-    if interval is not None and any(np.any(interval > np.asarray(r) * (1 + 1e-12)) for r in rtts):
+    if interval is not None and any(some(interval > r * (1 + 1e-12)) for r in rtts):
         found["update_interval"] = (
             f"update_interval = {float(np.max(interval)):.3g} s exceeds the round-trip"
             f" time {min(float(np.min(rtt)) for rtt in rtts):.3g} s, so only the exact"
             ' update="sampled" describes the loop: shorten T.'
         )
-    clamped = np.any(u > np.asarray(aqm.clips_at) * (1 + 1e-9))
+    clamped = some(u > aqm.clips_at * (1 + 1e-9))
     # One class alone cannot ask for more than p = 1; a Classic one beside it can.
     beside = len(senders) > 1 and any(sender.signal == "scalable" for sender in senders)
     if aqm.coupling is not None and beside:
-        clamped = clamped or np.any(np.asarray(aqm.coupling) * u > 1 + 1e-9)
+        clamped = clamped or some(aqm.coupling * u > 1 + 1e-9)
     if clamped:
         found["clamped"] = (
             f"the controller rests at {float(np.max(u)):.3g}, above the value at which the queue"
             " clips its signal, so the loop is open there: lower the load."
         )
-    wanted, load = np.asarray(aqm.full_load), np.asarray(aqm.load_at(u))
-    if np.any(load < wanted * (1 - 1e-9)):
+    wanted, load = aqm.full_load, aqm.load_at(u)
+    if some(load < wanted * (1 - 1e-9)):
         found["clamped"] = (
             f"what arrives rests at {float(np.min(load)):.3g} of the capacity, below the"
             f" {float(np.max(wanted)):.3g} that {type(aqm).__name__} aims at, since its controller"
             " is at a bound of its own and acts no more: raise the load."
         )
-    kept = np.asarray(aqm.kept_for_classic)
-    if np.any(np.asarray(l4s_share) > (1.0 - kept) * (1 + 1e-9)):
+    if some(l4s_share > (1.0 - aqm.kept_for_classic) * (1 + 1e-9)):
         found["protection"] = (
             f"L4S traffic would take {100 * float(np.max(l4s_share)):.3g} % of the link, more than"
             " c_protection leaves it while Classic packets wait, so the queue does not rest there:"

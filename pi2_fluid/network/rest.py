@@ -72,6 +72,11 @@ def require_round_trip(flow: Flows, queues: Sequence[Aqm]) -> None:
         )
 
 
+def some(condition: object) -> bool:
+    """Return whether a comparison holds anywhere: of numbers, without what NumPy costs."""
+    return condition if isinstance(condition, bool) else bool(np.any(np.asarray(condition)))
+
+
 def has_ticks(aqm: Aqm, controller: Number) -> bool:
     """Return whether what flows see passes through the controller's periodic updates.
 
@@ -82,7 +87,7 @@ def has_ticks(aqm: Aqm, controller: Number) -> bool:
     held = type(aqm).drift is Aqm.drift or aqm.acts_on != "queue"
     if aqm.update_interval is None or not held:
         return False
-    return bool(np.any(np.asarray(controller) > 0.0))
+    return some(controller > 0.0)
 
 
 def l4s_is_alone(flows: tuple[Flows, ...], aqm: Aqm, packets: Number) -> bool:

@@ -52,6 +52,9 @@ class _Field(Protocol[T_co]):
     def __set__(self, record: object, value: Any, /) -> None: ...
 
 
+# Types of what is no array and holds none.
+_NO_ARRAYS = {float, int, str, bool, type(None)}
+
 # Fields of which derivatives make no sense, by what they are declared with.
 _STATIC = ("choice", "allowed")
 
@@ -349,11 +352,14 @@ def named_arrays(record: object) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if not isinstance(record, Record):
         return found
-    for field in dataclasses.fields(record):
-        value = getattr(record, field.name)
+    values = vars(record)
+    for name in type(record).__dataclass_fields__:
+        value = values.get(name)  # of a class variable there is none
+        if type(value) in _NO_ARRAYS:
+            continue
         found |= named_arrays(value)
         if _rank(value) > 0:
-            found[f"{type(record).__name__} {field.name}"] = value
+            found[f"{type(record).__name__} {name}"] = value
     return found
 
 
