@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _WANTED: Final = ("gain_margin_db", "phase_margin_deg", "delay_margin")
 
 
-class _Stage(NamedTuple):
+class Stage(NamedTuple):
     """From when on (s) so much is served (bit/s), to how many flows of each class."""
 
     at: float
@@ -95,7 +95,7 @@ def margins_along(
     refuse_losses(scenario.network, "loops do")
     refuse_rings(scenario.network, "loops do")
     refuse_detours(scenario, "loops do")
-    stages = list(_stages(scenario))
+    stages = list(stages_of(scenario))
     found = np.full((len(stages), len(_WANTED)), np.nan)
     for counts in dict.fromkeys(stage.counts for stage in stages):
         flows = [
@@ -142,7 +142,7 @@ def margins_along(
     )
 
 
-def _stages(scenario: Scenario) -> Iterator[_Stage]:
+def stages_of(scenario: Scenario) -> Iterator[Stage]:
     """Return the stretches in which nothing changes, in order."""
     end = float(scenario.duration)
     names = scenario.class_names
@@ -161,7 +161,7 @@ def _stages(scenario: Scenario) -> Iterator[_Stage]:
             count if flow.start <= at and (flow.stop is None or at < flow.stop) else 0.0
             for flow, count in zip(scenario.flows, counts, strict=True)
         ]
-        yield _Stage(at, capacity, tuple(there))
+        yield Stage(at, capacity, tuple(there))
 
 
 def _solve(

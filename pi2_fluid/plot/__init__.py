@@ -28,7 +28,7 @@ from pi2_fluid.plot.page import (
     write_numbers,
 )
 from pi2_fluid.plot.pairs import draw_fluid, draw_runs, scale_root
-from pi2_fluid.plot.trajectories import draw_trajectory
+from pi2_fluid.plot.trajectories import draw_ribbon, draw_trajectory
 
 __all__ = [
     "COLORS",
@@ -46,6 +46,7 @@ __all__ = [
     "draw_outcomes",
     "draw_range",
     "draw_rate_ratio",
+    "draw_ribbon",
     "draw_root_locus",
     "draw_runs",
     "draw_trade_off",

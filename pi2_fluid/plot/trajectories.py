@@ -26,6 +26,7 @@ def draw_trajectory(
     capacity: Real | Mapping[str, FloatArray],
     probability: Mapping[str, FloatArray],
     target: float | None = None,
+    chance: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
 ) -> list[Artist]:
     """Draw queue delay, throughput and signal probability over time, one above the other.
 
@@ -49,9 +50,17 @@ def draw_trajectory(
         Signal probability of each class, and the controller's variable.
     target : float, optional
         Queue delay aimed at (s).
+    chance : mapping of label to pair of arrays (time,), optional
+        Lower and upper end (s) of a ribbon about a queue delay, by its label: what chance adds.
     """
     top, middle, bottom = axes
     artists = _draw_lines(top, time, {k: 1e3 * np.asarray(v) for k, v in queue_delay.items()})
+    ribbons = chance or {}
+    for place, label in enumerate(queue_delay):
+        if label in ribbons:
+            name = "± by chance" if label == next(iter(ribbons)) else None
+            color = COLORS[(place + 1) % len(COLORS)]
+            artists.append(draw_ribbon(top, time, *ribbons[label], color, name))
     top.set_ylabel("queue delay [ms]")
     if target is not None:
         artists.append(top.axhline(1e3 * target, color="0.5", linewidth=0.8, zorder=1))
@@ -80,6 +89,23 @@ def draw_trajectory(
         if len(ax.get_legend_handles_labels()[1]) > 1:
             _put_legend(ax)
     return artists
+
+
+def draw_ribbon(
+    ax: Axes,
+    time: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    color: str,
+    label: str | None = "± by chance",
+) -> Artist:
+    """Draw what chance adds to a delay (s), in ms: a ribbon from low to high, gaps where NaN."""
+    ends = 1e3 * np.asarray(low), 1e3 * np.asarray(high)
+    artist: Artist = ax.fill_between(
+        time, *ends, where=np.isfinite(ends[0]) & np.isfinite(ends[1]), color=color, alpha=0.22,
+        linewidth=0, zorder=1.5, label=label,
+    )  # fmt: skip
+    return artist
 
 
 def _draw_shares(ax: Axes, time: FloatArray, shares: Mapping[str, FloatArray]) -> list[Artist]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.comparison.agreement.agreement import Comparison, Run
     from pi2_fluid.comparison.agreement.places import Place
+    from pi2_fluid.values import FloatArray
 
 _POINTS: Final = 300  # of a curve over time
 _NAMED: Final = (
@@ -140,6 +141,8 @@ def _draw_delays(
             name = schema_of(result).waited if dual else "queue_delay"
             time, delay = stretch_means(mine, name, width)
             pen.draw(over_time, time, 1e3 * delay, color, f"{run.label}{queue}")
+            if not band and run is _first_fluid(comparison):
+                _draw_chance(over_time, comparison, place, time, delay, color)
             x, below = delay_distribution(result, comparison.after, band)
             pen.draw(distribution, 1e3 * x, 100.0 * below, color)
     over_time.set(ylabel="queue delay [ms]\n(square-root scale)")
@@ -149,6 +152,24 @@ def _draw_delays(
     distribution.set_xlim(0.0, _end_of_delays(comparison, place))
     for ax in (over_time, distribution):
         ax.grid(visible=True)
+
+
+def _first_fluid(comparison: Comparison) -> Run | None:
+    return next((run for run in comparison.runs if "seed" not in run.result.dims), None)
+
+
+def _draw_chance(
+    ax: Axes, comparison: Comparison, place: Place, time: FloatArray, delay: FloatArray, color: str
+) -> None:
+    """Draw what chance adds to a fluid, as a ribbon about its delay, which has none."""
+    from pi2_fluid.loop.chance_along import delay_sd_along, ribbon
+    from pi2_fluid.plot import draw_ribbon
+
+    width = float(comparison.scenario.duration) / _POINTS
+    sd = delay_sd_along(comparison.scenario, time, width).get(place.node.name)
+    if sd is not None:
+        target = float(getattr(place.node.aqm, "target", 0.0))
+        draw_ribbon(ax, time, *ribbon(delay, sd, target), color)
 
 
 def _end_of_delays(comparison: Comparison, place: Place) -> float:

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import xarray
 
+    from pi2_fluid.network.scenario import Scenario
+    from pi2_fluid.values import FloatArray
 
-def draw_result(dataset: xarray.Dataset, title: str, target: float | None, path: Path) -> None:
+#: As results of packets have the delay (s).
+_BIN: Final = 0.02
+
+
+def draw_result(
+    dataset: xarray.Dataset,
+    title: str,
+    target: float | None,
+    path: Path,
+    scenario: Scenario | None = None,
+) -> None:
     """Save queue delay, throughput and probability over time.
 
     Parameters
@@ -23,6 +35,8 @@ def draw_result(dataset: xarray.Dataset, title: str, target: float | None, path:
         Queue delay aimed at (s).
     path : Path
         Its ending says which kind of picture.
+    scenario : Scenario, optional
+        Of a fluid: draws what chance would add, as a ribbon about the delay.
     """
     from matplotlib.figure import Figure
 
@@ -33,19 +47,36 @@ def draw_result(dataset: xarray.Dataset, title: str, target: float | None, path:
     schema = schema_of(dataset)
     several = "link" in dataset.dims
     delay = _by_label(dataset[schema.waited], "link", "band")
+    labels = {f"queue {band}" if band else "": values for band, values in delay.items()}
+    chance = None if scenario is None else _ribbons(scenario, dataset, delay)
     with page_style():
         figure = Figure(figsize=(8.0, 6.4))
         draw_trajectory(
             figure.subplots(3, 1, sharex=True),
             dataset.time.to_numpy(),
-            {f"queue {band}" if band else "": values for band, values in delay.items()},
+            labels,
             _by_label(dataset.throughput, "flows"),
             _by_label(dataset.capacity, "link") if several else dataset.capacity.to_numpy(),
             _probabilities(dataset, schema.signal),
             target,
+            chance,
         )
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
         save_picture(figure, path)
+
+
+def _ribbons(
+    scenario: Scenario, dataset: xarray.Dataset, delay: dict[str, Any]
+) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Return what chance adds to each queue of a fluid, of dual queues to the Classic one."""
+    from pi2_fluid.loop.chance_along import delay_sd_along, ribbon
+
+    found, nodes = {}, {node.name: node.aqm for node in scenario.network.nodes}
+    for link, sd in delay_sd_along(scenario, dataset.time.to_numpy(), _BIN).items():
+        label = next(each for each in delay if each in ("", "C", link, f"{link} C"))
+        ends = ribbon(delay[label], sd, float(getattr(nodes[link], "target", 0.0)))
+        found[f"queue {label}" if label else ""] = ends
+    return found
 
 
 def _by_label(variable: xarray.DataArray, *dims: str) -> dict[str, Any]:

@@ -75,7 +75,8 @@ def simulate(
         from pi2_fluid.apps.cli.drawing import draw_result
 
         shown = dataset.sel(time=slice(summary.attrs["after"], None))
-        draw_result(shown, title, _target(described), path)
+        fluid = None if binned else described
+        draw_result(shown, title, _target(described), path, fluid)
 
     def report(files: Sequence[Path]) -> None:
         if not as_json:
