@@ -13,6 +13,7 @@ from pi2_fluid.loop.matrix.network_loop import NetworkLoop
 from pi2_fluid.loop.transfer import Loop
 
 if TYPE_CHECKING:
+    from pi2_fluid.network.flows import Flows
     from pi2_fluid.network.scenario import Scenario
     from pi2_fluid.values import FloatArray
 
@@ -41,8 +42,8 @@ def delay_sd_along(
     -------
     dict of str to numpy.ndarray
         By acknowledgements where there is such a loop, else by rates; of a dual queue, of Classic
-        packets. NaN where nothing rests. Without links of which nothing is known; of a network
-        whose schedule changes nothing is.
+        packets. NaN where nothing rests, or one of both loops is unstable. Without links of which
+        nothing is known; of a network whose schedule changes nothing is.
     """
     stages = list(stages_of(scenario)) if len(scenario.network.nodes) == 1 else []
     if stages and len(stages) <= _MOST_STAGES:
@@ -81,22 +82,28 @@ def _of_stage(
     ]
     if not flows or not capacity:
         return np.nan
-    for clock in ("acks", "rate"):
-        try:
-            with quietly():
-                loop = Loop(
-                    flows,
-                    scenario.aqm,
-                    capacity=capacity,
-                    packet_size=scenario.packet_size,
-                    update="sampled",
-                    clock=clock,
-                )
-                sd = float(np.asarray(loop.delay_sd(bin, cuts="varied")))
-            return sd if np.isfinite(sd) else np.nan
-        except (DomainError, SolverError, UnsupportedError):
-            continue
-    return np.nan
+    found = [_by_clock(scenario, flows, capacity, bin, clock) for clock in ("acks", "rate")]
+    known = [sd for sd in found if sd is not None]
+    # Of a fluid by rates that cycles the noise about a rest says nothing.
+    return known[0] if known and np.isfinite(known).all() else np.nan
+
+
+def _by_clock(
+    scenario: Scenario, flows: list[Flows], capacity: float, bin: float | None, clock: str
+) -> float | None:
+    try:
+        with quietly():
+            loop = Loop(
+                flows,
+                scenario.aqm,
+                capacity=capacity,
+                packet_size=scenario.packet_size,
+                update="sampled",
+                clock=clock,
+            )
+            return float(np.asarray(loop.delay_sd(bin, cuts="varied")))
+    except (DomainError, SolverError, UnsupportedError):
+        return None
 
 
 def _of_network(scenario: Scenario, time: FloatArray, bin: float | None) -> dict[str, FloatArray]:
