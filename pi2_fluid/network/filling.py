@@ -13,6 +13,7 @@ from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.response import respond
 from pi2_fluid.network.rest import Rest, rest_at
+from pi2_fluid.network.roots import root_between
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Number, Real
@@ -110,11 +111,9 @@ def _excess(flows: tuple[Flows, ...], aqm: Aqm, rest: Rest, load: Number) -> Flo
 
 def _zero_between(excess: _Excess, packets: Number, low: float, high: float) -> float | None:
     """Return where a scalar excess falls through 0, None if it does nowhere."""
-    from scipy.optimize import elementwise  # 0.3 s to import, and one flow alone needs none
-
+    at = np.asarray(packets, float)
     with np.errstate(invalid="ignore"):  # where nothing is offered at either end
-        found = elementwise.find_root(excess, (low, high), args=(np.asarray(packets, float),))
-    return float(found.x) if found.success else None
+        return root_between(lambda x: float(excess(np.float64(x), at)), low, high)
 
 
 def _too_little(excess: FloatArray) -> DomainError:
