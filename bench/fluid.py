@@ -243,21 +243,25 @@ def contestants() -> list[Contestant]:
     jit = {rtol: Jitcdde(1, rtol) for rtol in (1e-7, 1e-8)}
     jit_three = Jitcdde(3, 1e-7)
     print(f"jitcdde compiled in {jit[1e-7].compiled:.2f} and {jit_three.compiled:.2f} s (wall)\n")
-    one, three = "jitcdde, rtol 1e-7", "jitcdde, rtol 1e-7, three classes"
+    single, three = "jitcdde, rtol 1e-7", "jitcdde, rtol 1e-7, three classes"
 
     def ours(
         name: str, how: Callable[..., Callable[[], Array]], scenario: str, kind: str, tol: float
     ) -> Contestant:
         law = ONE if scenario == "one" else THREE
-        peer = one if scenario == "one" else three
+        peer = single if scenario == "one" else three
         label = f"{name}, tolerance {tol:g}"
         return Contestant(label, how(law, kind, tol), scenario, kind, peer, repeats=10)
 
     return [
-        Contestant(one, jit[1e-7], "one"),
-        Contestant("jitcdde, rtol 1e-8", jit[1e-8], "one", peer=one),
+        Contestant(single, jit[1e-7], "one"),
+        Contestant("jitcdde, rtol 1e-8", jit[1e-8], "one", peer=single),
         Contestant(
-            "SciPy DOP853, method of steps, 1e-8", method_of_steps(1e-8), "one", peer=one, rounds=1
+            "SciPy DOP853, method of steps, 1e-8",
+            method_of_steps(1e-8),
+            "one",
+            peer=single,
+            rounds=1,
         ),
         ours("C", native, "one", "continuous", 3e-6),
         ours("C", native, "one", "continuous", 1e-7),
@@ -267,7 +271,7 @@ def contestants() -> list[Contestant]:
             "the same in Python, tolerance 1e-06",
             python(ONE, "continuous", 1e-6),
             "one",
-            peer=one,
+            peer=single,
             rounds=1,
         ),
         ours("C, sampled", native, "one", "sampled", 1e-6),

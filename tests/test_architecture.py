@@ -291,7 +291,7 @@ def asked_by_class(source: str, laws: set[str]) -> list[int]:
     """Return the lines on which a named law is neither made nor a type, or compared by its name."""
     tree, names = ast.parse(source), {law.rpartition(".")[2] for law in laws}
     imported, faces = set[str](), set[str]()
-    types, made, lines = list[ast.expr | None](), set[ast.AST](), list[int]()
+    types, constructed, lines = list[ast.expr | None](), set[ast.AST](), list[int]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             faces |= {alias.asname or PACKAGE for alias in node.names if alias.name == PACKAGE}
@@ -307,8 +307,8 @@ def asked_by_class(source: str, laws: set[str]) -> list[int]:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             types.append(node.returns)
         elif isinstance(node, ast.Call):
-            made |= {node.func}
-            made |= {node.func.value} if isinstance(node.func, ast.Attribute) else set()
+            constructed |= {node.func}
+            constructed |= {node.func.value} if isinstance(node.func, ast.Attribute) else set()
             if ast.unparse(node.func) in {"isinstance", "issubclass"}:
                 asked = {ast.unparse(part) for part in parts_of([node.args[-1]])}
                 lines += [node.lineno] if asked & CLASSES_BY_KIND else []
@@ -318,7 +318,7 @@ def asked_by_class(source: str, laws: set[str]) -> list[int]:
             words = [part.value for part in others if isinstance(part, ast.Constant)]
             worded = any(isinstance(word, str) for word in words)
             lines += [node.lineno] if worded and any(map(names_a_law, sides)) else []
-    innocent = made | parts_of(types)
+    innocent = constructed | parts_of(types)
     for node in ast.walk(tree):
         by_face = isinstance(node, ast.Attribute) and ast.unparse(node.value) in faces
         if node not in innocent and (

@@ -115,10 +115,10 @@ def test_amplitudes_scale() -> None:
 
 def measured_case(name: str, flows: int) -> tuple[dict[str, Any], pf.Scenario]:
     """Return what another simulator found of so many flows as it had, and a scenario of fewer."""
-    told = MEASURED[name]
-    part = flows / sum(one["N"] for one in told["classes"])
+    settings = MEASURED[name]
+    part = flows / sum(one["N"] for one in settings["classes"])
     classes = []
-    for one in told["classes"]:
+    for one in settings["classes"]:
         sender = pf.Reno() if one["kind"] == "reno" else pf.Scalable()
         paths = 10 if one["spread"] else 1
         for place in (np.arange(paths) + 0.5) / paths * 2.0 - 1.0:
@@ -129,14 +129,14 @@ def measured_case(name: str, flows: int) -> tuple[dict[str, Any], pf.Scenario]:
                     start_jitter="100ms",
                 )
             )  # fmt: skip
-    where: dict[str, Any] = {"target": told["target"], "drop_at": "dequeue"}
+    where: dict[str, Any] = {"target": settings["target"], "drop_at": "dequeue"}
     aqm = {
         "reno": pf.Pi2(ecn=True, **where),
         "coupled": pf.CoupledPi2(ecn=True, **where),
         "dual": pf.DualPi2(step="100ms", **where),
     }[name]
-    link = pf.Link(told["capacity"] * part * 12_000, buffer=100_000)
-    return told, pf.Scenario("60s", link, aqm, classes)
+    link = pf.Link(settings["capacity"] * part * 12_000, buffer=100_000)
+    return settings, pf.Scenario("60s", link, aqm, classes)
 
 
 def of_band(found: Any, band: int) -> tuple[Any, Any]:
@@ -151,15 +151,22 @@ def of_band(found: Any, band: int) -> tuple[Any, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["reno", "coupled", "dual"])
 def test_packets_answer_as_those_of_another_simulator(name: str) -> None:
-    told, scenario = measured_case(name, 200)
-    rows = [row for row in told["rows"] if row["omega"] in {2.0, 3.3, 7.0, 9.5}]
+    recorded, scenario = measured_case(name, 200)
+    rows = [row for row in recorded["rows"] if row["omega"] in {2.0, 3.3, 7.0, 9.5}]
     omega = np.array([row["omega"] for row in rows])
-    found = pf.identify_response(
-        scenario, omega, pf.Packets(seeds=4), amplitude=0.1, p_prime=told["p_prime"], warmup="20s"
+    response = pf.identify_response(
+        scenario,
+        omega,
+        pf.Packets(seeds=4),
+        amplitude=0.1,
+        p_prime=recorded["p_prime"],
+        warmup="20s",
     )
-    assert float(found.p_prime) == pytest.approx(told["p_prime"], rel=0.03)
+    assert float(response.p_prime) == pytest.approx(recorded["p_prime"], rel=0.03)
     dual = name == "dual"
-    delay, error = (one.sel(band="C") if dual else one for one in (found.delay, found.delay_se))
+    delay, error = (
+        one.sel(band="C") if dual else one for one in (response.delay, response.delay_se)
+    )
 
     def compare(ours: Any, own_error: Any, theirs: Any, their_error: Any) -> None:
         apart = np.abs(ours.to_numpy() - theirs)
@@ -174,12 +181,12 @@ def test_packets_answer_as_those_of_another_simulator(name: str) -> None:
     compare(delay, error, *column("delay"))
     # Theirs is the window to which a flow reduces; here it comes down over one round trip (PRR).
     window, apart = column("window")
-    angle = 1j * omega * (0.085 + told["target"])
+    angle = 1j * omega * (0.085 + recorded["target"])
     reno = (1.0 - np.exp(-angle)) / angle
     if name != "coupled":
-        compare(*of_band(found, 0), window * reno, apart)
+        compare(*of_band(response, 0), window * reno, apart)
     if dual:
-        compare(*of_band(found, 1), *column("window_l4s"))
+        compare(*of_band(response, 1), *column("window_l4s"))
 
 
 @pytest.mark.slow

@@ -427,8 +427,8 @@ def _bandwidth(loop):
 @pytest.mark.slow
 def test_signs_of_margins_roots_and_counts_agree(rng):
     """Thresholds, averages and windows over decades, one or two classes."""
-    found = {True: 0, False: 0}
-    while sum(found.values()) < 60:
+    counts_of = {True: 0, False: 0}
+    while sum(counts_of.values()) < 60:
         packets, base = 10 ** rng.uniform(1, 4), 10 ** rng.uniform(-2, -0.3)
         low = packets * base * 10 ** rng.uniform(-2, 0.3)
         queue = Red(
@@ -450,8 +450,8 @@ def test_signs_of_margins_roots_and_counts_agree(rng):
         assert (margins.gain_margin_db > 0) == (margins.phase_margin_deg > 0) == stable
         assert (loop.roots().real < 0) == stable
         assert margins.verdict == ("stable" if stable else "unstable")
-        found[stable] += 1
-    assert min(found.values()) > 10
+        counts_of[stable] += 1
+    assert min(counts_of.values()) > 10
 
 
 def simulate(flows, queue, packets, duration, step, kick):

@@ -95,7 +95,7 @@ def test_what_the_proof_says(rng) -> None:
     assert np.all(np.diff(P.real[below]) < 0.0)
     assert np.all(P.real > -0.25)
     assert np.abs(P[~below][0]) > 1.0 / np.pi >= np.max(np.abs(P[v > 2.0 * np.pi]))
-    tried = found = 0
+    tried = with_margins = 0
     for _ in range(40):
         own = 10 ** rng.uniform(-4.0, 0.5)
         form = {
@@ -120,12 +120,12 @@ def test_what_the_proof_says(rng) -> None:
         assert np.count_nonzero(np.diff(np.sign(above[below]))) <= 1
         if np.isnan(gm):
             continue
-        found += 1
+        with_margins += 1
         assert response(form, v_pc) == pytest.approx(-(10.0 ** (-gm / 20.0)), rel=1e-9)
         assert response(form, v_gc) == pytest.approx(-np.exp(1j * np.radians(pm)), rel=1e-9)
         assert abs(np.degrees(np.interp(v_gc, v, above)) - pm) < 180.0
     assert tried > 25
-    assert found > 15
+    assert with_margins > 15
 
 
 @pytest.mark.parametrize("reduces", [True, False])

@@ -163,8 +163,8 @@ class TestLoopBesideClassic:
     @ASSUMED
     @pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
     def test_signs_of_margins_roots_and_counts_agree(self, rng, update):
-        found = {True: 0, False: 0}
-        while sum(found.values()) < 30:
+        counts_of = {True: 0, False: 0}
+        while sum(counts_of.values()) < 30:
             packets, base = 10 ** rng.uniform(2.5, 4.5), 10 ** rng.uniform(-2.3, -0.7)
             flows = [
                 pf.Flows(
@@ -201,8 +201,8 @@ class TestLoopBesideClassic:
             assert margins.verdict == ("stable" if stable else "unstable")
             if update != "sampled":
                 assert (loop.roots().real < 0) == stable
-            found[stable] += 1
-        assert min(found.values()) > 3
+            counts_of[stable] += 1
+        assert min(counts_of.values()) > 3
 
 
 class TestTheLeadInEveryTool:

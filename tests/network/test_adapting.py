@@ -211,9 +211,9 @@ class TestLongFlows:
     def test_whole_numbers_in_order_and_onto_and_once_is_enough(
         self, family: pf.Traffic, few: int, times: int
     ) -> None:
-        asked = (few + 2, (few + 2) * times)
+        long_flows = (few + 2, (few + 2) * times)
         with quietly():  # where classes keep a flow each
-            made = pf.Traffic(family, long=asked)
+            made = pf.Traffic(family, long=long_flows)
         counts = [flow.count for one in made.cells for flow in one.scenario.flows]
         assert all(count >= 1 and count == int(count) for count in counts)
         pairs = sorted(
@@ -225,15 +225,15 @@ class TestLongFlows:
         for old, new in pairs:
             # By the formula, but that each class keeps a flow.
             part = math.log(old / own[0]) / math.log(own[1] / own[0]) if own[0] < own[1] else 0.5
-            wanted = asked[0] * (asked[1] / asked[0]) ** part
+            wanted = long_flows[0] * (long_flows[1] / long_flows[0]) ** part
             assert abs(new - wanted) <= 0.5 + 1e-9 or new > wanted
-            assert asked[0] <= new <= asked[1] + 2
+            assert long_flows[0] <= new <= long_flows[1] + 2
         if own[0] < own[1]:
-            assert pairs[0][1] == asked[0]
+            assert pairs[0][1] == long_flows[0]
         spans = [one.long_flows for one in made.cells]
-        if (min(low for low, _ in spans), max(high for _, high in spans)) == asked:
+        if (min(low for low, _ in spans), max(high for _, high in spans)) == long_flows:
             with quietly():
-                assert pf.Traffic(made, long=asked) == made
+                assert pf.Traffic(made, long=long_flows) == made
 
 
 def at_once(one: pf.Cell, t: float) -> int:

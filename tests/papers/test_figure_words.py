@@ -139,33 +139,40 @@ def counts(text: str) -> set[float]:
     return {float(one) for found in _COUNT.findall(text) for one in found.strip(":").split(":")}
 
 
-def of_scenarios(scenarios: Any, given: dict[str, str]) -> dict[str, set[float]]:
+def of_scenarios(scenarios: Any, named: dict[str, str]) -> dict[str, set[float]]:
     """Return the values (SI) of what can be read off a text, by kind."""
-    found: dict[str, set[float]] = {"time": set(), "rate": set(), "size": set(), "count": set()}
+    values_by_kind: dict[str, set[float]] = {
+        "time": set(),
+        "rate": set(),
+        "size": set(),
+        "count": set(),
+    }
     for scenario in scenarios:
         reacting = [flow for flow in scenario.flows if flow.sender.signal]
         size, buffer = float(scenario.link.packet_size), float(scenario.link.buffer)
         capacity = float(scenario.link.capacity)
-        if "rtt" in given:
-            found["time"] |= {float(flow.base_rtt) for flow in reacting}
-        if "count" in given:
-            found["count"] |= {float(flow.count) for flow in reacting}
-            found["count"] |= {stage.number for stage in stages_of(scenario)}
-        if "capacity" in given:
-            found["rate"].add(capacity)
-        if "target" in given and hasattr(scenario.aqm, "target"):
-            found["time"].add(float(scenario.aqm.target))
-        if "update_interval" in given and getattr(scenario.aqm, "update_interval", None):
-            found["time"].add(float(scenario.aqm.update_interval))
-        if "duration" in given:
-            found["time"].add(float(scenario.duration))
-        if "packet_size" in given:
-            found["size"].add(size)
-            found["time"].add(8.0 * size / capacity)
-        if "buffer" in given:
-            found["size"].add(buffer * size)
-            found["time"].add(8.0 * buffer * size / capacity)
-    return {kind: {float(f"{value:.9g}") for value in values} for kind, values in found.items()}
+        if "rtt" in named:
+            values_by_kind["time"] |= {float(flow.base_rtt) for flow in reacting}
+        if "count" in named:
+            values_by_kind["count"] |= {float(flow.count) for flow in reacting}
+            values_by_kind["count"] |= {stage.number for stage in stages_of(scenario)}
+        if "capacity" in named:
+            values_by_kind["rate"].add(capacity)
+        if "target" in named and hasattr(scenario.aqm, "target"):
+            values_by_kind["time"].add(float(scenario.aqm.target))
+        if "update_interval" in named and getattr(scenario.aqm, "update_interval", None):
+            values_by_kind["time"].add(float(scenario.aqm.update_interval))
+        if "duration" in named:
+            values_by_kind["time"].add(float(scenario.duration))
+        if "packet_size" in named:
+            values_by_kind["size"].add(size)
+            values_by_kind["time"].add(8.0 * size / capacity)
+        if "buffer" in named:
+            values_by_kind["size"].add(buffer * size)
+            values_by_kind["time"].add(8.0 * buffer * size / capacity)
+    return {
+        kind: {float(f"{value:.9g}") for value in values} for kind, values in values_by_kind.items()
+    }
 
 
 def stale_words(name: str, texts: list[str]) -> list[str]:

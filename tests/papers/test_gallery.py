@@ -222,10 +222,10 @@ def test_a_bad_setting_gets_one_sentence(given: Any, error: type[Exception], sai
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     """Put a figure of two runs in the place of a real one, and return what it is asked for."""
-    asked: list[Case] = []
+    cases: list[Case] = []
 
     def measure(case: Case) -> Measured:
-        asked.append(case)
+        cases.append(case)
         runs = np.arange(case.seeds) + 85.0
         return Measured(
             {"": [{"line": "a", "rtt_s": np.array([0.1, 0.2])}], "peaks": [{"delay_ms": 3.0}]},
@@ -244,7 +244,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
         scenarios=shipped("pi2_fig11a_pi2"),
     )
     monkeypatch.setattr("pi2_fluid.papers.gallery.recipe_of", lambda _: recipe)
-    return asked
+    return cases
 
 
 def test_nothing_is_computed_before_it_is_asked_for_and_nothing_twice(tiny: list[Case]) -> None:

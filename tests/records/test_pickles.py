@@ -80,16 +80,16 @@ def both_full() -> pf.Network:
 @pytest.fixture(scope="module")
 def everything() -> dict[str, list[Any]]:
     """By public name what it stands for: of classes instances, of functions what they return."""
-    one = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
+    single = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
     several = pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.05, 0.1], p_prime=0.1, update="sampled")
     mixture, acks = (
         pf.Loop(FLOWS, pf.CoupledPi2(), capacity="20Mbit/s", update="sampled", clock=clock)
         for clock in ("rate", "acks")
     )
     assert abs(mixture(1j) / acks(1j)) > 0.0  # by compiled code, which stays here
-    asked = one.margins()
-    assert asked.verdict == "stable"
-    assert asked.modulus_margin > 0.0
+    margins = single.margins()
+    assert margins.verdict == "stable"
+    assert margins.modulus_margin > 0.0
     linux = pf.qdisc.install(pf.DualPi2(), "dualpi2")
     checked = pf.check(pf.qdisc.show(linux))
     design = pf.tune("50ms")
@@ -126,7 +126,7 @@ def everything() -> dict[str, list[Any]]:
         "traffic_names": [pf.traffic_names()],
         "named_scenario": [pf.named_scenario("pi2_fig12_pi2")],
         "summarize": [pf.summarize(trajectory)],
-        "to_latex": [pf.to_latex(one.margins())],
+        "to_latex": [pf.to_latex(single.margins())],
         "Engine": [pf.Engine],
         "Fluid": [pf.Fluid(tolerance=1e-8, initial={"queue": 3.0})],
         "Packets": [pf.Packets(seeds=[3, 5], bin="10ms")],
@@ -136,16 +136,25 @@ def everything() -> dict[str, list[Any]]:
         "sweep": [
             pf.sweep(SCENARIO, {"aqm.target": ["10ms"]}, pf.Fluid(step="10ms"), progress=False)
         ],
-        "OperatingPoint": [one.operating_point],
+        "OperatingPoint": [single.operating_point],
         "NetworkPoint": [pf.equilibrium(two_links())],
         "diagnose": pf.diagnose(measured_flow()),
         "scenario_of": [pf.scenario_of(measured_flow()).scenario],
         "equilibrium": [pf.equilibrium(FLOWS, pf.CoupledPi2(), "20Mbit/s")],
         "equilibrium_of": [pf.equilibrium_of(pf.Reno(), pf.Pi2(), [0.05, 0.1], p=0.01)],
-        "Loop": [one, several, mixture, acks, one.linear, one.form, one.explain(), several.sweep()],
+        "Loop": [
+            single,
+            several,
+            mixture,
+            acks,
+            single.linear,
+            single.form,
+            single.explain(),
+            several.sweep(),
+        ],
         "NetworkLoop": [pf.Loop(both_full(), update="sampled"), pf.Loop(both_full()).close("a")],
         "margins_along": [pf.margins_along(SCENARIO)],
-        "Margins": [asked, one.margins(), several.margins(), mixture.margins()],
+        "Margins": [margins, single.margins(), several.margins(), mixture.margins()],
         "compare": [pf.compare(SCENARIO), two_queues()],
         "coexistence": [table],
         "identify_response": [table],

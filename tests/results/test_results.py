@@ -92,35 +92,35 @@ def test_files(result, tmp_path):
 def test_summary(result):
     """Against the definitions, written out once more."""
     summary = pf.summarize(result, after="10s", until="18s")
-    part = result.sel(time=slice(10, 18))
-    time = part.time.to_numpy()
+    stretch = result.sel(time=slice(10, 18))
+    time = stretch.time.to_numpy()
 
     def mean(values):
         return np.trapezoid(values, time, axis=0) / (time[-1] - time[0])
 
-    rates = part.throughput.to_numpy()
+    rates = stretch.throughput.to_numpy()
     np.testing.assert_allclose(summary.throughput, mean(rates), rtol=1e-12)
-    np.testing.assert_allclose(summary.window_mean, mean(part.window.to_numpy()), rtol=1e-12)
+    np.testing.assert_allclose(summary.window_mean, mean(stretch.window.to_numpy()), rtol=1e-12)
     np.testing.assert_allclose(
-        summary.queue_delay_mean, mean(part.queue_delay.to_numpy()), rtol=1e-12
+        summary.queue_delay_mean, mean(stretch.queue_delay.to_numpy()), rtol=1e-12
     )
     assert float(summary.utilization) == pytest.approx(mean(rates.sum(axis=1)) / 10e6, rel=1e-12)
-    if "band" in part.dims:  # each class has met the delay of its own queue
-        met = part.queue_delay.to_numpy()[:, part.band_of.to_numpy()]
+    if "band" in stretch.dims:  # each class has met the delay of its own queue
+        met = stretch.queue_delay.to_numpy()[:, stretch.band_of.to_numpy()]
     else:
-        met = np.repeat(part.queue_delay.to_numpy()[:, None], rates.shape[1], axis=1)
+        met = np.repeat(stretch.queue_delay.to_numpy()[:, None], rates.shape[1], axis=1)
     expected = mean((rates * met).sum(axis=1)) / mean(rates.sum(axis=1))
     assert float(summary.delay_mean) == pytest.approx(expected, rel=1e-12)
     quantiles = [float(summary[f"delay_p{q:02d}"]) for q in (1, 5, 25, 50, 75, 95, 99)]
     assert quantiles == sorted(quantiles)
     arriving = rates.copy()
-    if "band" not in part.dims:  # thinned traffic: what it sends, not what is left of it
+    if "band" not in stretch.dims:  # thinned traffic: what it sends, not what is left of it
         arriving[:, 1] = 1e6 * (time < 15.0)
-    signalled = mean(arriving * part.p.to_numpy()) / mean(arriving.sum(axis=1))
-    marked = part.ecn.to_numpy() == 1
+    signalled = mean(arriving * stretch.p.to_numpy()) / mean(arriving.sum(axis=1))
+    marked = stretch.ecn.to_numpy() == 1
     assert float(summary.drop_fraction) == pytest.approx(signalled[~marked].sum(), rel=1e-12)
     assert float(summary.mark_fraction) == pytest.approx(signalled[marked].sum(), rel=1e-12)
-    counts = part.flow_count.to_numpy()
+    counts = stretch.flow_count.to_numpy()
     each = np.repeat(mean(rates) / counts, counts.astype(int))
     jain = each.sum() ** 2 / (len(each) * (each**2).sum())
     assert float(summary.jain) == pytest.approx(jain, rel=1e-12)

@@ -117,7 +117,7 @@ def as_object(queue: Queue, *, named: bool) -> dict[str, Any]:
     }
 
 
-def introduced(said: str, dev: str, number: int) -> str | None:
+def introduced(heading: str, dev: str, number: int) -> str | None:
     clock = f"20:{number // 60:02}:{number % 60:02}"
     return {
         "line": None,
@@ -128,7 +128,7 @@ def introduced(said: str, dev: str, number: int) -> str | None:
         "watch": f"Every 1.0s: tc -s qdisc show dev {dev}     fw: Fri Nov 27 {clock} 2026\n",
         "script": "tc -s qdisc show",
         "namespace": f"$ ip netns exec ns{dev} tc -s qdisc ls dev {dev} 2>/dev/null || true",
-    }[said]
+    }[heading]
 
 
 def stamp(time: str, number: int) -> str | None:
@@ -169,7 +169,7 @@ def outputs(draw: st.DrawFn) -> list[Output]:
     devices = draw(st.lists(st.sampled_from(DEVICES), min_size=1, max_size=5, unique=True))
     trees = {dev: draw(trees_of(dev)) for dev in devices}
     #: One device is always said alike: who says it otherwise may mean another machine.
-    said = {dev: draw(st.sampled_from(SAID)) for dev in devices}
+    statistics = {dev: draw(st.sampled_from(SAID)) for dev in devices}
     forms = {dev: draw(st.sampled_from(("text", "text", "json", "pretty"))) for dev in devices}
     order = draw(st.lists(st.sampled_from(devices), min_size=1, max_size=10))
     found = []
@@ -180,7 +180,7 @@ def outputs(draw: st.DrawFn) -> list[Output]:
         comment = draw(st.sampled_from(COMMENTS))
         time = draw(st.sampled_from(("", "", "date", "Time", "epoch", "iso", "---")))
         # one device is shown alike, as other counters are of another form
-        found.append(Output(dev, said[dev], queues, time, comment, forms[dev]))
+        found.append(Output(dev, statistics[dev], queues, time, comment, forms[dev]))
     return found
 
 

@@ -74,7 +74,7 @@ def test_a_killed_worker_costs_its_block_alone(
     monkeypatch.setattr(
         "pi2_fluid.sweeping.sweep.chunk_shape", lambda shape, *_: blocks.fitted(shape, 1)
     )
-    deadly, log, kept = tmp_path / "deadly", tmp_path / "log", tmp_path / "kept"
+    deadly, log, counted = tmp_path / "deadly", tmp_path / "log", tmp_path / "kept"
     deadly.touch()
     log.mkdir()
     here = os.getpid()
@@ -85,7 +85,7 @@ def test_a_killed_worker_costs_its_block_alone(
             return pf.summarize(run)
         if deadly.exists() and mine.exists() and mine.stat().st_size >= 2:
             # When all that is done is collected, so that only the block at hand can be lost.
-            while kept.stat().st_size < 1 + sum(file.stat().st_size for file in log.iterdir()):
+            while counted.stat().st_size < 1 + sum(file.stat().st_size for file in log.iterdir()):
                 time.sleep(0.01)
             time.sleep(0.1)
             with contextlib.suppress(FileNotFoundError):  # the other one is dead already
@@ -96,7 +96,7 @@ def test_a_killed_worker_costs_its_block_alone(
         return pf.summarize(run)
 
     def keep(done: float, total: float) -> None:
-        kept.write_text("." * round(done))
+        counted.write_text("." * round(done))
 
     over = {"aqm.target": [0.01, 0.02, 0.03], "flows.0.count": [1, 2]}
     given = SHORT, over, pf.Packets(seeds=2), reduce
@@ -117,12 +117,12 @@ def test_a_scheduler_that_dies_leaves_what_is_done(client: Client, tmp_path: Pat
     about = {"cls": "distributed.Scheduler", "opts": {"scheduler_file": str(place)}}
     about["opts"] |= {"dashboard": False, "host": "127.0.0.1"}
     words = [sys.executable, "-m", "dask", "spec", "--spec", json.dumps(about)]
-    path, told = tmp_path / "x.zarr", []
+    path, progress = tmp_path / "x.zarr", []
     over = {"p_prime": [0.1 + 0.01 * step for step in range(40)]}
 
     def kill(done: float, total: float) -> None:
-        told.append(done)
-        if len(told) == 4:
+        progress.append(done)
+        if len(progress) == 4:
             process.kill()
             process.wait()
 
@@ -138,7 +138,7 @@ def test_a_scheduler_that_dies_leaves_what_is_done(client: Client, tmp_path: Pat
             with pytest.raises(pf.SolverError, match="connection to the scheduler"):
                 pf.sweep(LOOP, over, client=other, store=path, progress=kill)
     half = xr.open_zarr(path, consolidated=False, chunks=None).load()
-    assert told[-1] <= (half.error == "").sum() < 40
+    assert progress[-1] <= (half.error == "").sum() < 40
     sweep(LOOP, over, client=client, store=path)
     sweep(LOOP, over, store=tmp_path / "y.zarr")
     assert contents(path) == contents(tmp_path / "y.zarr")

@@ -319,36 +319,39 @@ TWO = pf.Scenario(
 
 def test_results_have_the_names_of_links_and_classes(tmp_path: Path) -> None:
     reported: list[float] = []
-    found = pf.simulate(TWO, pf.Fluid(tolerance=1e-4), lambda done, _: reported.append(done))
+    dataset = pf.simulate(TWO, pf.Fluid(tolerance=1e-4), lambda done, _: reported.append(done))
     assert (
-        found.queue_delay.dims == found.controller.dims == found.capacity.dims == ("time", "link")
+        dataset.queue_delay.dims
+        == dataset.controller.dims
+        == dataset.capacity.dims
+        == ("time", "link")
     )
-    assert found.p.dims == found.throughput.dims == ("time", "flows")
-    assert found.link_p.dims == found.link_throughput.dims == ("time", "link", "flows")
-    assert found.link.to_numpy().tolist() == ["a", "b"]
-    assert found.capacity.to_numpy()[[0, -1]].tolist() == [[15e6, 9e6], [8e6, 9e6]]
-    assert found.attrs["compiled"] == 1
-    assert "room that drops leave downstream" in found.attrs["not_modelled"]
+    assert dataset.p.dims == dataset.throughput.dims == ("time", "flows")
+    assert dataset.link_p.dims == dataset.link_throughput.dims == ("time", "link", "flows")
+    assert dataset.link.to_numpy().tolist() == ["a", "b"]
+    assert dataset.capacity.to_numpy()[[0, -1]].tolist() == [[15e6, 9e6], [8e6, 9e6]]
+    assert dataset.attrs["compiled"] == 1
+    assert "room that drops leave downstream" in dataset.attrs["not_modelled"]
     assert reported[-1] == pytest.approx(0.5, abs=0.03)
     # who does not cross a link leaves nothing there, and is signalled nothing
     off = (
-        found.link_throughput.sel(link="a", flows="cbr"),
-        found.link_p.sel(link="b", flows="cubic"),
+        dataset.link_throughput.sel(link="a", flows="cbr"),
+        dataset.link_p.sel(link="b", flows="cubic"),
     )
     assert not any(each.any() for each in off)
-    both = 1 - (1 - found.link_p).prod("link")
-    assert found.p.to_numpy() == pytest.approx(both.to_numpy(), abs=1e-14)
-    last = found.link_throughput.sel(link="b", flows="reno")
-    assert last.to_numpy() == pytest.approx(found.throughput.sel(flows="reno").to_numpy())
-    summary = pf.summarize(found, after="0.2s")
+    both = 1 - (1 - dataset.link_p).prod("link")
+    assert dataset.p.to_numpy() == pytest.approx(both.to_numpy(), abs=1e-14)
+    last = dataset.link_throughput.sel(link="b", flows="reno")
+    assert last.to_numpy() == pytest.approx(dataset.throughput.sel(flows="reno").to_numpy())
+    summary = pf.summarize(dataset, after="0.2s")
     assert summary.delay_mean.dims == summary.utilization.dims == ("link",)
     assert summary.throughput.dims == summary.window_mean.dims == ("flows",)
     # by sums over links, of those that cross them
-    shares = found.link_throughput.sel(time=slice(0.2, None)).sum("flows").mean("time")
+    shares = dataset.link_throughput.sel(time=slice(0.2, None)).sum("flows").mean("time")
     assert summary.utilization.to_numpy() == pytest.approx(
-        (shares / found.capacity.sel(time=slice(0.2, None)).mean("time")).to_numpy(), rel=0.02
+        (shares / dataset.capacity.sel(time=slice(0.2, None)).mean("time")).to_numpy(), rel=0.02
     )
-    found.to_netcdf(tmp_path / "two.nc", engine="scipy")
+    dataset.to_netcdf(tmp_path / "two.nc", engine="scipy")
 
 
 @pytest.mark.parametrize("combine", ["product", "sum"])

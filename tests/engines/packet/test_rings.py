@@ -94,13 +94,13 @@ def counters(run: xr.Dataset, rate: float, least: int, most: float) -> dict[str,
     queued = completed = queued_then = over_then = newest = newest_then = 0
     limit, least_slack, since = least, float("inf"), 0
     inside: deque = deque()
-    free, found = 0, {"time": [], "limit": [], "inside": [], "entered_at": [], "room": []}
+    free, counts = 0, {"time": [], "limit": [], "inside": [], "entered_at": [], "room": []}
     while entered or inside:
         end = inside[0][0] if inside else None
         if entered and (end is None or entered[0][0] < end):
             time, size = entered.popleft()
-            found["entered_at"].append(time)
-            found["room"].append(limit - (queued - completed))
+            counts["entered_at"].append(time)
+            counts["room"].append(limit - (queued - completed))
             queued, newest = queued + size, size
             free = max(free, time) + round(8e9 * size / rate)
             inside.append((free, size))
@@ -124,10 +124,10 @@ def counters(run: xr.Dataset, rate: float, least: int, most: float) -> dict[str,
         limit = min(max(limit, least), most)
         over_then = over if limit == before else 0
         completed, queued_then, newest_then = done, queued, newest
-        found["time"].append(time)
-        found["limit"].append(limit)
-        found["inside"].append(queued - completed)
-    return found
+        counts["time"].append(time)
+        counts["limit"].append(limit)
+        counts["inside"].append(queued - completed)
+    return counts
 
 
 @pytest.mark.slow
