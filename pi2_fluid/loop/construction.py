@@ -76,12 +76,7 @@ class LinearisedLoop(ControlHints):
         validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
         validate_choice(transport, TRANSPORTS, "transport")  # the same in one queue
         validate_choice(clock, CLOCKS, "clock")
-        bunch = validate_number(bunch, "number", "bunch", high=1.0, closed=True)
-        if clock == "rate" and bunch > 0.0:
-            raise UnsupportedError(
-                f"bunch = {bunch:g} says where packets of a window are, which the rate clock does"
-                ' not ask: leave it out, or use clock="acks".'
-            )
+        bunch = validate_bunch(bunch, clock)
         numbers = (rtt, p, p_prime, capacity, packet_size)
         require_untraced("Loop", "pf.loop.traced_margins", flows, aqm, numbers)
         link = None
@@ -310,6 +305,17 @@ def require_states_between(senders: Sequence[Sender], aqm: Aqm) -> None:
             f"{type(aqm).__name__} acts on what arrives, not on the queue, which the loop of one"
             " queue does not describe: give Loop a network."
         )
+
+
+def validate_bunch(bunch: float, clock: str) -> float:
+    """Return `bunch` as a number in [0, 1]; UnsupportedError if the clock does not ask for it."""
+    number = validate_number(bunch, "number", "bunch", high=1.0, closed=True)
+    if clock == "rate" and number > 0.0:
+        raise UnsupportedError(
+            f"bunch = {number:g} says where packets of a window are, which the rate clock does"
+            ' not ask: leave it out, or use clock="acks".'
+        )
+    return number
 
 
 def refuse_thinned(senders: Sequence[Sender]) -> None:

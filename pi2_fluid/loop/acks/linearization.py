@@ -86,7 +86,7 @@ def linearize_acks(
             )
         slope = slopes[sender.signal] if sender.signal else np.zeros(shape)
         own_delay = queue_delay if waits else np.zeros(shape)
-        cls = _linearize(sender, rest, slope, own_delay, shape)
+        cls = linearize_class(sender, rest, slope, own_delay, shape)
         late = cls.rtt if aqm.signals_at == "enqueue" else cls.base_rtt
         acks = 1.0 if rtt_terms == "exact" else 0.0
         classes.append(
@@ -116,7 +116,7 @@ def ack_slopes(
     return differentiate(sender, "acked", (*x, acks, marks, rtt), range(len(x) + 2))
 
 
-def _linearize(
+def linearize_class(
     sender: Sender,
     rest: Sequence[Any],
     slope: FloatArray,

@@ -427,7 +427,7 @@ def _bound_of_acks(loop: AckLoop, w: float) -> tuple[float, int]:
     seen = any(cls.paced or cls.follows_acks for cls in loop.classes)
     largest, falls = 0.0, 2
     for cls in loop.classes:
-        bound, power = _window_bound(cls, w, loop.bunch)
+        bound, power = window_bound(cls, w, loop.bunch)
         if not np.isfinite(bound):
             return np.inf, power
         # Of one path what is not clocked, phi_0, leaves at least this of the denominator.
@@ -443,7 +443,7 @@ def _bound_of_acks(loop: AckLoop, w: float) -> tuple[float, int]:
     return 1.5 * float(np.max(size)), falls
 
 
-def _window_bound(cls: AckClass, w: float, bunch: float) -> tuple[float, int]:
+def window_bound(cls: AckClass, w: float, bunch: float) -> tuple[float, int]:
     """An upper bound of R |Hu(jv)| over v >= w, and the power of 1/v with which it falls."""
     matrix = np.atleast_2d(cls.growth_by_state)
     rest = w - float(np.linalg.norm(matrix, 2)) - float(np.linalg.norm(cls.cut_by_state))

@@ -60,7 +60,7 @@ def without_echoes(loop: AckLoop) -> AckLoop:
 @count_unstable.register(AckLoop)
 def _count_of_acks(loop: AckLoop, update: str) -> int:
     loop = without_echoes(loop)
-    open_loop = sum(_unstable_windows(cls, loop.bunch) for cls in _countable(loop).classes)
+    open_loop = sum(count_unstable_windows(cls, loop.bunch) for cls in _countable(loop).classes)
     if _exchanges_unseen(loop):
         return open_loop + _entered(loop, update)
     sampled = update == "sampled"
@@ -148,7 +148,7 @@ def _of_acks(loop: AckLoop) -> BoolArray:
     """Senders and queue do; their windows, of one loop, are counted, which costs little."""
     known: Any = controller_settles(loop.controller)
     for cls in loop.classes:
-        alone = fades(cls) if loop.shape else _unstable_windows(cls, loop.bunch) == 0
+        alone = fades(cls) if loop.shape else count_unstable_windows(cls, loop.bunch) == 0
         known = known & alone
     return np.broadcast_to(known, loop.shape)
 
@@ -166,7 +166,7 @@ def fades(cls: AckClass) -> Any:
     return cls.growth_by_state[..., 0, 0] <= -held_up
 
 
-def _unstable_windows(cls: AckClass, bunch: float) -> int:
+def count_unstable_windows(cls: AckClass, bunch: float) -> int:
     """Modes on the right of a window law by itself: zeros of det(s - A + P e0 c)."""
     if fades(cls):
         return 0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray, FloatArray
 
-_ALIASES: Final = 48  # pairs
+ALIASES: Final = 48  # pairs
 _BLOCK: Final = 2**16  # complex numbers evaluated at once
 
 
@@ -48,12 +48,12 @@ def alias_sum_of_acks(loop: AckLoop, s: ComplexArray, aliases: int | None) -> Co
     return np.moveaxis(sums.at(flat).reshape(rows.shape), first, own)
 
 
-def compiled_sums(loop: AckLoop, aliases: int = _ALIASES) -> _core.AckSums | None:
+def compiled_sums(loop: AckLoop, aliases: int = ALIASES) -> _core.AckSums | None:
     """Return the compiled sums over so many pairs of aliases of each loop."""
     plants = compiled_plants(loop)
     if plants is None:
         return None
-    _, whole, mean = _weights(aliases)
+    _, whole, mean = alias_weights(aliases)
     T = np.broadcast_to(np.asarray(loop.controller.interval, float), loop.shape).ravel()
     return _core.AckSums(plants, interval=T.tolist(), whole=whole, mean=mean, echoing=loop.echoing)
 
@@ -67,8 +67,8 @@ def compiled_sums_of(loop: AckLoop) -> _core.AckSums | None:
 def sum_all(loop: AckLoop, s: ComplexArray, aliases: int | None = None) -> ComplexArray:
     """Return (1/T) sum over k of G(s_k)/s_k, of any loops; the compiled sums give the same."""
     T = loop.controller.interval
-    K = _ALIASES if aliases is None else aliases
-    k, whole, mean = _weights(K)
+    K = ALIASES if aliases is None else aliases
+    k, whole, mean = alias_weights(K)
     shape = np.broadcast_shapes(s.shape, loop.shape)
     total: Any = 0.0
     level: Any = 0.0
@@ -102,7 +102,7 @@ def sum_all(loop: AckLoop, s: ComplexArray, aliases: int | None = None) -> Compl
 
 
 @cache
-def _weights(pairs: int) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+def alias_weights(pairs: int) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
     """The aliases k, in pairs about pi/T, and their weights.
 
     At x = |k|/K in (0, 1): of the sum, 1 below 1/3; and of the mean, of sum 1.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.controllers import encode_slopes
 from pi2_fluid.loop.lots import CUTS, cut_factor, positive, require_lots, window_of
 from pi2_fluid.loop.matrix.noise import Look, NetworkNoise
@@ -31,6 +32,7 @@ class NoisyNetwork(ControlHints):
     network: Network
     update: str
     operating_point: NetworkPoint
+    clock: str
 
     if TYPE_CHECKING:  # of `NetworkLoop`
 
@@ -165,6 +167,11 @@ class NoisyNetwork(ControlHints):
     def _noise(self, window: float, cuts: str, of: str) -> NetworkNoise:
         validate_choice(cuts, CUTS, "cuts")
         validate_choice(of, OF, "of")
+        if self.clock == "acks":
+            raise UnsupportedError(
+                "chance in queues of several links is known by rates alone: use"
+                ' clock="rate", or simulate packets.'
+            )
         point, linear = self.operating_point, self.linear
         density = np.zeros((len(linear.moving), len(linear.signals)))
         for column, queue in enumerate(linear.signals):

@@ -42,6 +42,7 @@ def find_matrix_crossings(
     bound: Callable[[float], float],
     *,
     quiet: bool = False,
+    landmarks: Callable[[float, float], FloatArray] | None = None,
 ) -> Crossings:
     """Return every crossover that matters for the margins of a matrix loop.
 
@@ -57,6 +58,8 @@ def find_matrix_crossings(
         An upper bound of the eigenvalues from a frequency on.
     quiet : bool
         As in `find_crossings`.
+    landmarks : callable, optional
+        Frequencies between two others that must not be stepped over.
 
     Returns
     -------
@@ -70,7 +73,10 @@ def find_matrix_crossings(
     if np.isinf(end):
         high = max(_fading(bound, turning), 8 * low)
     while True:
-        w, loci = follow(response, base_grid(low, high, spacing))
+        grid = base_grid(low, high, spacing)
+        if landmarks is not None:
+            grid = np.union1d(grid, landmarks(low, high))
+        w, loci = follow(response, grid)
         crossings = None if np.isfinite(end) else _crossings_between(response, w, loci)
         if crossings is None:
             crossings = _crossings_one_by_one(response, w, loci, end)

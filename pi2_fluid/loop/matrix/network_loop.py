@@ -20,11 +20,18 @@ from pi2_fluid.errors import (
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.sender import CLOCKS
 from pi2_fluid.loop.answers import BOUNDARY, require_roots
-from pi2_fluid.loop.construction import refuse_thinned, require_ticks
+from pi2_fluid.loop.construction import refuse_thinned, require_ticks, validate_bunch
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.disk import DiskMargin, disk_margin, require_stable
 from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS
 from pi2_fluid.loop.margins import Margins, SearchedMargins, margins_from_crossings
+from pi2_fluid.loop.matrix.acks.answers import (
+    count_by_acks,
+    find_crossings_by_acks,
+    respond_by_acks,
+)
+from pi2_fluid.loop.matrix.acks.response import loop_bound
+from pi2_fluid.loop.matrix.acks.system import AckMatrixLoop, linearize_network_acks
 from pi2_fluid.loop.matrix.bounds import response_bound
 from pi2_fluid.loop.matrix.chance import NoisyNetwork
 from pi2_fluid.loop.matrix.counting import (
@@ -78,8 +85,12 @@ class NetworkLoop(NoisyNetwork):
         Whether a queue that waits passes on what entered it, no more than its capacity in all, or
         the rate of each class reaches every queue as it left the source, only later, as textbooks
         have it.
-    clock : {"rate"}
-        By acknowledgements there is no loop of several queues.
+    clock : {"rate", "acks"}
+        As for `Loop`. By acknowledgements the loop ends at 0.8 of the lowest harmonic of the
+        shortest round trip, beyond which classes exchange packets, hardly damped; links with a
+        price have none.
+    bunch : float
+        As for `Loop`.
 
     Attributes
     ----------
@@ -130,6 +141,9 @@ class NetworkLoop(NoisyNetwork):
     uniform: all links are scaled, turned or delayed together
     >>> loop.close("b").margins().uniform
     False
+    >>> acks = pf.Loop(network, rtt_terms="exact", clock="acks").margins()
+    >>> f"{acks.gain_margin_db:.3f} dB, {acks.phase_margin_deg:.2f} deg"
+    '7.105 dB, 54.44 deg'
     """
 
     @renamed(mode="update")
@@ -159,14 +173,11 @@ class NetworkLoop(NoisyNetwork):
         self.clock = clock
         self.operating_point: NetworkPoint = _point or network_equilibrium(network)
         names = [str(name) for name in self.operating_point.load.link.to_numpy()]
-        if clock == "acks" or bunch:
-            full = self.operating_point.bottleneck.to_numpy()
-            queues = ", ".join(
-                repr(name) for name, is_full in zip(names, full, strict=True) if is_full
-            )
+        self.bunch = validate_bunch(bunch, clock)
+        if clock == "acks" and transport != "fifo":
             raise UnsupportedError(
-                f'clock="acks" and bunch are of one queue only, not of {queues}: use clock="rate"'
-                " without bunch."
+                f"transport = {transport!r} lets every queue see what sources send, and by"
+                ' acknowledgements packets go through one after the other: use transport="fifo".'
             )
         refuse_thinned([flow.sender for flow in network.flows])
         controller = self.operating_point.controller.to_numpy()
@@ -178,13 +189,15 @@ class NetworkLoop(NoisyNetwork):
         self.closed: tuple[str, ...] = ()
         if update == "sampled":
             self._require_one_interval()
-        _ = self.linear  # so that what has no loop is refused here
+        # What has no loop is refused here.
+        _ = self.linear if clock == "rate" else self.linear_acks
 
     def __repr__(self) -> str:
         closed = f", closed={self.closed!r}" * bool(self.closed)
+        clock = "" if self.clock == "rate" else f", clock={self.clock!r}, bunch={self.bunch:g}"
         return (
             f"NetworkLoop(links={self.links!r}{closed}, update={self.update!r},"
-            f" rtt_terms={self.rtt_terms!r}, transport={self.transport!r})"
+            f" rtt_terms={self.rtt_terms!r}, transport={self.transport!r}{clock})"
         )
 
     def _repr_html_(self) -> str:
@@ -203,6 +216,12 @@ class NetworkLoop(NoisyNetwork):
         """The matrices of classes, controllers and ways, by automatic differentiation."""
         point = self.operating_point
         return linearize_network(self.network, point, self.rtt_terms, self.transport)
+
+    @cached_property
+    def linear_acks(self) -> AckMatrixLoop:
+        """The same by acknowledgements, of which L(s) is if these are the `clock`."""
+        point = self.operating_point
+        return linearize_network_acks(self.network, point, self.rtt_terms, self.bunch)
 
     def __call__(self, s: Complex) -> ComplexArray:
         """Return L(s), of shape (*s.shape, links, links).
@@ -306,6 +325,11 @@ class NetworkLoop(NoisyNetwork):
             If `n` is no whole number above 0.
         """
         require_roots(self.update, n)
+        if self.clock == "acks":
+            raise UnsupportedError(
+                "roots() by acknowledgements are of one queue alone: use nyquist_count() and"
+                ' margins(), or clock="rate".'
+            )
         found = rightmost_modes(self.linear, self.update, n)
         return complex(found[0]) if n == 1 else found
 
@@ -464,7 +488,9 @@ class NetworkLoop(NoisyNetwork):
 
     def _matrices(self, s: ComplexArray) -> ComplexArray:
         """L at each s, reduced to the open links."""
-        if self.update == "sampled":
+        if self.clock == "acks":
+            full = respond_by_acks(self.linear_acks, s, self.update)
+        elif self.update == "sampled":
             full = sampled_matrix(self.linear, s)
         else:
             full = matrix_response(self.linear, s, half_sample=self.update == "delayed")
@@ -489,6 +515,8 @@ class NetworkLoop(NoisyNetwork):
 
     def _bound(self, w: float) -> float:
         """An upper bound of the eigenvalues from w on."""
+        if self.clock == "acks":
+            return loop_bound(self.linear_acks, w)
         bound = response_bound(self.linear, w)
         if not np.isfinite(bound).all():
             return np.inf
@@ -504,6 +532,10 @@ class NetworkLoop(NoisyNetwork):
         return self._find_crossings()
 
     def _find_crossings(self, *, quiet: bool = False) -> Crossings:
+        if self.clock == "acks":
+            return find_crossings_by_acks(
+                self.linear_acks, self._on_axis, self.update, self._bound, quiet=quiet
+            )
         if self.update == "sampled":
             require_followable(self.linear)
         end = np.pi / self.linear.intervals[0] if self.update == "sampled" else np.inf
@@ -525,6 +557,8 @@ class NetworkLoop(NoisyNetwork):
 
     @cached_property
     def _count(self) -> int:
+        if self.clock == "acks":
+            return count_by_acks(self.linear_acks, self.update)
         if self.update == "sampled":
             require_followable(self.linear)
             return count_sampled_modes(self.linear)
@@ -532,7 +566,8 @@ class NetworkLoop(NoisyNetwork):
 
     @cached_property
     def _smallest(self) -> float:
-        fades = self.update != "sampled"
+        ends = self.clock == "acks" and np.isfinite(self.linear_acks.reach)
+        fades = self.update != "sampled" and not ends
         return smallest_singular_value(self._on_axis, self._crossings, fades=fades)
 
     def _verdict(self) -> int:

@@ -49,7 +49,8 @@ class NetworkLoops(Pointwise):
     @classmethod
     def of(cls, loop: NetworkLoop) -> NetworkLoops:
         """Return the question that a loop is built for."""
-        options = {name: getattr(loop, name) for name in ("update", "rtt_terms", "transport")}
+        names = ("update", "rtt_terms", "transport", "clock", "bunch")
+        options = {name: getattr(loop, name) for name in names}
         return cls(loop.network, options, loop.closed)
 
     def dimension(self, name: str) -> str:

@@ -1,0 +1,1 @@
+"""The loop of several links by acknowledgements: another plant before the same controllers."""

@@ -1,0 +1,224 @@
+"""A network at rest -> its matrix loop by acknowledgements.
+
+Window laws are linearised as for one queue (`pi2_fluid.loop.acks`), controllers too. What a network
+adds is where things are on the way, as in `pi2_fluid.loop.matrix.system`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.loop.acks.linearization import linearize_class
+from pi2_fluid.loop.acks.plant import AckClass
+from pi2_fluid.loop.matrix.system import linearize_network
+from pi2_fluid.loop.state_space import Keeping, LinearController
+from pi2_fluid.network.bottlenecks import NetworkPoint
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.network import Network
+from pi2_fluid.network.routes import on_their_ways, places_of
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import BoolArray, FloatArray
+
+#: Of the lowest harmonic of the shortest round trip: below this part of it the loop ends.
+_BELOW_ECHOES: Final = 0.8
+
+
+class Passive(NamedTuple):
+    """Ways of classes of a constant rate, as those of an `AckMatrixLoop`."""
+
+    forward: FloatArray
+    crosses: FloatArray
+    shares: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class AckMatrixLoop(Keeping):
+    """A network linearised at rest by acknowledgements, with all that has a queue there.
+
+    Attributes
+    ----------
+    classes : tuple of AckClass
+        Those that a window moves, in any order. They answer to the probability p of a signal as it
+        is heard, and to acknowledgements as they come: neither is late in themselves.
+    controllers : tuple of LinearController
+        Of each link that signals.
+    signals : tuple of int
+        Which queues these links are.
+    heads : numpy.ndarray of bool, shape (links that signal,)
+        Whether the controller acts on what the head of the queue has waited; else on the backlog.
+    waits : numpy.ndarray, shape (queues,)
+        Queue delay at rest (s).
+    crosses : shape (classes, queues)
+        1 where the queue is on the route, else 0.
+    forward : shape (classes, queues)
+        Seconds from the source to the arrival at the queue, queues on the way included; 0 where it
+        is not on the route.
+    shares : shape (classes, queues)
+        Part of what comes to the queue.
+    slopes : shape (classes, links that signal)
+        Of p of the class over the variable of the link's controller.
+    heard : shape (classes, links that signal)
+        Seconds from where the link signals a packet to its sender.
+    passive : Passive
+        What nothing clocks, and queues delay all the same.
+    bunch : float
+        As of `pi2_fluid.loop.acks.plant.AckLoop`.
+    """
+
+    classes: tuple[AckClass, ...]
+    controllers: tuple[LinearController, ...]
+    signals: tuple[int, ...]
+    heads: BoolArray
+    waits: FloatArray
+    crosses: FloatArray
+    forward: FloatArray
+    shares: FloatArray
+    slopes: FloatArray
+    heard: FloatArray
+    passive: Passive
+    bunch: float
+
+    @cached_property
+    def rtt(self) -> FloatArray:
+        """Round-trip time of each class, queues included (s)."""
+        return np.array([float(cls.rtt) for cls in self.classes])
+
+    @cached_property
+    def intervals(self) -> list[float]:
+        """Time between updates of each link that signals (s); inf without updates."""
+        every = [controller.interval for controller in self.controllers]
+        return [np.inf if interval is None else float(interval) for interval in every]
+
+    @cached_property
+    def reach(self) -> float:
+        """The frequency (rad/s) at which the loop ends; inf where nothing is exchanged unseen.
+
+        Beyond it, from the lowest harmonic of the shortest round trip on, classes exchange packets
+        among themselves, hardly damped. In one queue classes of one round trip do so unseen.
+        """
+        windows = [float(cls.rtt) for cls in self.classes if not cls.paced]
+        if len(self.waits) == 1 and len(set(windows)) < 2:
+            return float("inf")
+        return float(_BELOW_ECHOES * 2.0 * np.pi / min(windows or self.rtt.tolist()))
+
+    @cached_property
+    def follows_acks(self) -> bool:
+        """Whether several windows are told when acknowledgements come faster or slower."""
+        return sum(cls.follows_acks and not cls.paced for cls in self.classes) > 1
+
+    def frozen(self) -> AckMatrixLoop:
+        """Return the loop whose windows are not told."""
+        classes = [
+            replace(cls, growth_by_acks=0.0 * cls.growth_by_acks, cut_by_acks=0.0 * cls.cut_by_acks)
+            for cls in self.classes
+        ]
+        return replace(self, classes=tuple(classes))
+
+    def landmarks(self, low: float, high: float) -> FloatArray:
+        """Return harmonics of the round trips between two frequencies (rad/s), and their middles.
+
+        Where two of them lie close together classes exchange packets, in narrow resonances.
+        """
+        orders = np.arange(1, int(high * float(np.max(self.rtt)) / (2.0 * np.pi)) + 2)
+        poles = np.unique(np.outer(orders, 2.0 * np.pi / self.rtt))
+        found = np.sort(np.concatenate([poles, 0.5 * (poles[1:] + poles[:-1])]))
+        # A harmonic itself is where a term has no end: beside it.
+        found = found * (1.0 + 1e-9)
+        result: FloatArray = found[(found > low) & (found < high)]
+        return result
+
+
+def linearize_network_acks(
+    network: Network, point: NetworkPoint, rtt_terms: str = "frozen", bunch: float = 0.0
+) -> AckMatrixLoop:
+    """Linearise a network where it rests, by acknowledgements.
+
+    Parameters
+    ----------
+    network : Network
+        Of any number of nodes.
+    point : NetworkPoint
+        Where it rests.
+    rtt_terms : {"frozen", "exact"}
+        Whether windows are told that acknowledgements come faster or slower.
+    bunch : float
+        From 0, packets of a window lie evenly over a round trip, to 1, they travel in one burst.
+
+    Raises
+    ------
+    UnsupportedError
+        If no queue signals, or what queues signal is not unique; if a law does not say what an
+        acknowledgement does, cannot be differentiated, or acts on what arrives.
+    """
+    for node in network.nodes:
+        if node.aqm.acts_on != "queue":
+            raise UnsupportedError(
+                f"{type(node.aqm).__name__} at node {node.name!r} acts on what arrives, which"
+                ' clock="acks" does not count here: use clock="rate".'
+            )
+    # Where controllers and queues are does not depend on the clock.
+    rates = linearize_network(network, point, rtt_terms)
+    delays, signalled = point.queue_delay.to_numpy(), point.controller.to_numpy() > 0.0
+    places = np.flatnonzero(point.bottleneck.to_numpy() & (signalled | (delays > 0.0)))
+    queues = {node.name: node.aqm for node in network.nodes}
+    flows = on_their_ways(network.flows, queues, network.packet_size)
+    senders = [flow.sender for flow in flows]
+    routes = places_of(network.node_names, network.flows)
+    crosses = np.array([np.isin(places, route) for route in routes], float)
+    forward = np.array(
+        [_arrivals(*way, delays)[places] for way in zip(network.flows, routes, strict=True)]
+    )
+    moved = [i for i, sender in enumerate(senders) if sender.constant_rate is None]
+    left = [i for i in range(len(senders)) if i not in moved]
+    told, classes = 1.0 if rtt_terms == "exact" else 0.0, []
+    for i in moved:
+        rest = point.states[i], float(point.p[i]), float(point.rtt[i])
+        waited = np.array(float(np.sum(crosses[i] * delays[places])))
+        cls = linearize_class(senders[i], rest, np.ones(()), waited, ())
+        classes.append(
+            replace(
+                cls,
+                growth_by_acks=told * cls.growth_by_acks,
+                cut_by_acks=told * cls.cut_by_acks,
+                base_rtt=np.zeros(()),
+                heard=np.zeros(()),
+                number=i,
+            )
+        )
+    signals = list(rates.signals)
+    laws = [network.nodes[place].aqm for place in places[signals]]
+    waited_there = [
+        delays[place] if law.signals_at == "dequeue" else 0.0
+        for place, law in zip(places[signals], laws, strict=True)
+    ]
+    shares = point.share.to_numpy()[places].T
+    return AckMatrixLoop(
+        classes=tuple(classes),
+        controllers=rates.controllers,
+        signals=rates.signals,
+        heads=np.array([law.measures == "head" for law in laws]),
+        waits=delays[places],
+        crosses=crosses[moved],
+        forward=forward[moved] * crosses[moved],
+        shares=shares[moved],
+        slopes=rates.slopes[[rates.moving.index(i) for i in moved]],
+        heard=point.rtt.to_numpy()[moved][:, None] - (forward[moved][:, signals] + waited_there),
+        passive=Passive(forward[left] * crosses[left], crosses[left], shares[left]),
+        bunch=bunch,
+    )
+
+
+def _arrivals(flow: Flows, route: Sequence[int], delays: FloatArray) -> FloatArray:
+    """Return the seconds from the source to each node of the route, 0 for others."""
+    times, now = np.zeros(len(delays)), 0.0
+    for place, hop in zip(route, flow.hops or (0.0,) * len(route), strict=True):
+        times[place] = now + float(hop)
+        now = times[place] + delays[place]
+    return times
