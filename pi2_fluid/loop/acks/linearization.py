@@ -126,15 +126,17 @@ def linearize_class(
     """A class that waits, signalled as it leaves."""
     state, p, rtt = rest
     values = state if isinstance(state, tuple) else (state,)
-    *x, p, rtt = as_arrays([*values, p, rtt], shape)
-    path = rtt - queue_delay
+    arrays = as_arrays([*values, p, rtt], shape)
+    window, round_trip, size = arrays[0], arrays[-1], len(arrays) - 2
+    path = np.asarray(round_trip - queue_delay)
     if np.any(path < 0.0):
         raise DomainError(
-            f"rtt = {float(np.min(rtt)):.4g} s is shorter than the queue delay at rest,"
+            f"rtt = {float(np.min(round_trip)):.4g} s is shorter than the queue delay at rest,"
             f" {float(np.max(queue_delay)):.4g} s, which leaves nothing for the path that"
             " acknowledgements take: raise rtt, or lower the target."
         )
-    acks = np.asarray(evaluate(sender, "sending_rate", *x, rtt)[0]) + np.zeros(shape)
+    *x, p, rtt = [float(array) for array in arrays] if shape == () else arrays  # much faster so
+    acks: Any = evaluate(sender, "sending_rate", *x, rtt)[0] + (np.zeros(shape) if shape else 0.0)
     each = acks * p * rtt
     if sender.pauses:
         acks = acks / (1.0 + each)  # of those that do not
@@ -145,30 +147,29 @@ def linearize_class(
         [numeric(entry, shape, what) for entry in column]
         for column in ack_slopes(sender, tuple(x), acks, marks, rtt)
     ]
-    size = len(x)
     by_state = np.array(columns[:size])  # [j, i]: move both to the end as [i, j]
     by_acks = [a * acks + m * marks for a, m in zip(columns[size], columns[size + 1], strict=True)]
     by_signal = [m * acks * slope for m in columns[size + 1]]
     pauses = None
     if sender.pauses:
         pauses = Pauses(
-            marks=each,
-            signal=slope / p,
+            marks=np.asarray(each),
+            signal=np.asarray(slope / p),
             growth=np.moveaxis(np.array(by_acks[:size]), 0, -1),
-            cut=by_acks[size],
+            cut=np.asarray(by_acks[size]),
             counted=np.asarray(lost - grown[0] if sender.counts else 0.0) + np.zeros(shape),
-            window=x[0],
+            window=window,
         )
     return AckClass(
         growth_by_state=np.moveaxis(by_state[:, :size], (0, 1), (-1, -2)),
         cut_by_state=np.moveaxis(by_state[:, size], 0, -1),
         growth_by_signal=np.moveaxis(np.array(by_signal[:size]), 0, -1),
-        cut_by_signal=by_signal[size],
+        cut_by_signal=np.asarray(by_signal[size]),
         growth_by_acks=np.moveaxis(np.array(by_acks[:size]), 0, -1),
-        cut_by_acks=by_acks[size],
-        window=x[0],
+        cut_by_acks=np.asarray(by_acks[size]),
+        window=window,
         base_rtt=path,
-        rtt=rtt,
+        rtt=round_trip,
         heard=path,
         share=np.ones(shape),
         waits=True,
