@@ -26,7 +26,6 @@ from pi2_fluid.errors import DomainError, QuantityError, given_by_caller, show_v
 if TYPE_CHECKING:
     import jax
     import xarray
-    from numpy.typing import ArrayLike
 
     from pi2_fluid.values import BoolArray, FloatArray, Real
 
@@ -402,7 +401,7 @@ def validate_choice(value: object, options: Sequence[object], name: str) -> None
         raise QuantityError(f"{name} = {show_value(value)} is unknown: give one of {known}.")
 
 
-def broadcast_shape(values: Mapping[str, ArrayLike]) -> tuple[int, ...]:
+def broadcast_shape(values: Mapping[str, Any]) -> tuple[int, ...]:
     """Return the shape to which named numbers and arrays broadcast together.
 
     Raises
