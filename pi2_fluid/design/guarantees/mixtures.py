@@ -43,8 +43,16 @@ from pi2_fluid.records.record import declares
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-_CELLS: Final = (24, 64, 256)  # of R, tried in turn
 _MOST_BOXES: Final = 12_000
+# Cells of R, tried in turn, and how many boxes each try may take. Where few cells do, they do soon;
+# where they do not, more of them are done before they are.
+_TRIES: Final = (
+    (24, 2_000),
+    (64, 2_000),
+    (256, _MOST_BOXES),
+    (24, _MOST_BOXES),
+    (64, _MOST_BOXES),
+)
 _BLOCK: Final = 64  # boxes at once: times cells and senders
 _ROUNDING: Final = 1e-9
 _LARGEST: Final = 30.0  # rho; beyond, the box is cut
@@ -81,7 +89,7 @@ def any_mixture_is_stable(region: Region, aqm: PiFamily) -> bool:
         edges = np.unique([low, *table_edges(aqm, "classic", low, high), high])
         parts = [(ends, _factor(aqm, *ends)) for ends in itertools.pairwise(edges)]
     return all(
-        any(_proved(region, aqm, count, ends, factor, exact) for count in _CELLS)
+        any(_proved(region, aqm, one_try, ends, factor, exact) for one_try in _TRIES)
         for ends, factor in parts
         for exact in (False, True)
     )
@@ -144,11 +152,12 @@ def cells_of(region: Region, aqm: PiFamily, count: int) -> Cells:
 def _proved(
     region: Region,
     aqm: PiFamily,
-    count: int,
+    one_try: tuple[int, int],
     load: tuple[float, float],
     factor: float | None,
     exact: bool,
 ) -> bool:
+    count, most_boxes = one_try
     cells = cells_of(region, aqm, count)
     w = frequencies_of(cells, aqm, load, factor, exact)
     if w is None:
@@ -160,7 +169,7 @@ def _proved(
     done = 0
     while len(boxes):
         done += len(boxes)
-        if done > _MOST_BOXES:
+        if done > most_boxes:
             return False
         parts = [
             angles_of(boxes.take(slice(start, start + _BLOCK)), cells, aqm, factor, exact)
