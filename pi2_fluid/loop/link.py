@@ -68,12 +68,7 @@ def couple(
             for weight, l4s in zip(per_link, scalable, strict=True)
         ]
     served, _ = aqm.serve((True, False), (to_c, to_l), packets)
-    if np.any(np.abs(served - to_c) > _APART * packets):
-        raise UnsupportedError(
-            "L4S traffic takes more of the link than c_protection leaves it, so that both queues"
-            " fill and each is a loop of its own, which is not built here: lower c_protection, or"
-            " add Classic flows."
-        )
+    _require_room_for_l4s(served, to_c, packets)
     what = f"{type(aqm).__name__}.serve"
     found = link_slopes(aqm, queue_delay * served, to_c, to_l, packets)
     by_queue, by_service, service = (numeric(value, shape, what) for value in found)
@@ -84,6 +79,56 @@ def couple(
         else Coupling(by_queue * weight * packets, None, True)
         for weight, l4s in zip(per_link, scalable, strict=True)
     ]
+
+
+def require_plain_sharing(
+    aqm: Aqm, arriving: tuple[float, float], queue_delay: tuple[float, float], packets: float
+) -> None:
+    """Refuse a dual queue of which not one queue waits, while the other is served as packets come.
+
+    Parameters
+    ----------
+    aqm : Aqm
+        The law.
+    arriving : pair of float
+        Classic and L4S packets per second.
+    queue_delay : pair of float
+        Seconds; the longer one is that of the queue that waits.
+    packets : float
+        Packets per second of the link.
+
+    Raises
+    ------
+    UnsupportedError
+        If L4S traffic is up against what is kept for Classic traffic, or a law of one's own shares
+        the link in another way.
+    """
+    classic, l4s = queue_delay
+    to_c, to_l = arriving
+    if l4s > classic:
+        plain = abs(float(aqm.serve((False, True), arriving, packets)[1]) - to_l) < _APART * packets
+    else:
+        served = aqm.serve((True, False), arriving, packets)[0]
+        _require_room_for_l4s(served, to_c, packets)
+        queue, in_c, in_l, total = as_arrays([classic * to_c, to_c, to_l, packets], ())
+        slopes = link_slopes(aqm, queue, in_c, in_l, total)
+        by_queue, by_service, service = (np.asarray(slope, float) for slope in slopes)
+        found = [by_queue * to_c, -by_service / by_queue / classic, -service]
+        plain = bool(np.allclose(found, 1.0, rtol=_APART, atol=0.0))
+    if not plain:
+        raise UnsupportedError(
+            f"{type(aqm).__name__} shares its link in a way of its own, for which loops are built"
+            " of one link only: give DualPi2, or a network of one node."
+        )
+
+
+def _require_room_for_l4s(served: Number, to_c: Number, packets: Number) -> None:
+    if np.any(np.abs(np.asarray(served - to_c)) > _APART * np.asarray(packets)):
+        raise UnsupportedError(
+            "L4S traffic takes more of the link than c_protection leaves it, so that both queues"
+            " fill and each is a loop of its own, which is not built here: lower c_protection, or"
+            " add Classic flows."
+        )
 
 
 def link_slopes(

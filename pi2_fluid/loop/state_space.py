@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from pi2_fluid.loop.polynomials import in_steps, polynomial_roots, tustin_image
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
+
+_ROUNDED: Final = 1e-12  # of the largest of a class
 
 L = TypeVar("L", bound="Keeping")
 A = TypeVar("A", bound="AnyLoop")
@@ -197,6 +199,10 @@ def slowest_rate(
     rates: list[FloatArray] = []
     for cls in classes:
         own = np.abs(cls.a0 + cls.a1)
+        # What stands but for rounding has no rate.
+        axes = (-2, -1) if cls.size > 1 else ()
+        largest = np.max(np.abs(cls.a0) + np.abs(cls.a1), axis=axes, keepdims=True, initial=0.0)
+        own = np.where(own > _ROUNDED * largest, own, 0.0)
         rates.append(1.0 / np.asarray(cls.rtt))
         rates += (
             [own] if cls.size == 1 else [own[..., i, j] for i, j in np.ndindex(cls.size, cls.size)]

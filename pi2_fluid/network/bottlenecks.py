@@ -19,7 +19,7 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
 from pi2_fluid.html import html_table
-from pi2_fluid.laws.aqm import Aqm, Signal
+from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.registry import AQMS, aqm_class
 from pi2_fluid.network.assumptions import check_assumptions
@@ -29,12 +29,13 @@ from pi2_fluid.network.flows import (
     require_equal_packets,
     require_responsive,
 )
+from pi2_fluid.network.links import LEAST_SIGNAL, NO_SIGNAL, Links
 from pi2_fluid.network.network import Network, Node
 from pi2_fluid.network.packets_only import refuse_losses, refuse_rings
-from pi2_fluid.network.prices import LEAST, share_by_prices
-from pi2_fluid.network.response import answer, linear_form, plain, window_of
-from pi2_fluid.network.rest import Rest, require_round_trip
-from pi2_fluid.network.routes import on_their_ways, places_of, routing_of
+from pi2_fluid.network.prices import share_by_prices
+from pi2_fluid.network.response import linear_form, plain, window_of
+from pi2_fluid.network.rest import require_round_trip
+from pi2_fluid.network.routes import on_their_ways
 from pi2_fluid.records.record import map_leaves, require_untraced
 
 if TYPE_CHECKING:
@@ -43,13 +44,9 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray
 
-# So little that it changes no digit where something else signals, too, and a window of 1e15.
-_NO_SIGNAL: Final = 1e-30
 # Of log(y/C), where Newton has converged; and how far above C rounding may leave an idle link.
 _CONVERGED: Final = 1e-11
 _FULL: Final = 1e-9
-# A link that would have to signal less than this signals nothing.
-_LEAST: Final = 1e-12
 _LACKING: Final = (1e-6, 1e-8, 1e-10)  # of the load: below 1, then below that of the fullest
 _SWEEPS: Final = (50, 100, 200, 400, 800, 1600, 3200, 6400)
 
@@ -74,9 +71,11 @@ class NetworkPoint:
         Probability that the link signals a packet of classic or scalable senders, and its linear
         form: sqrt(p) for classic ones, p for scalable ones.
     queue_delay : DataArray (link)
-        Seconds.
+        Seconds; of a dual queue those of Classic packets.
+    l4s_delay : DataArray (link)
+        Seconds that L4S packets wait: of a single queue as long as all.
     queue : DataArray (link)
-        Packets.
+        Packets, in both queues of a dual one.
     capacity : DataArray (link)
         Packets per second served.
     p, p_prime : DataArray (flows)
@@ -118,6 +117,7 @@ class NetworkPoint:
     link_p: xarray.DataArray
     link_p_prime: xarray.DataArray
     queue_delay: xarray.DataArray
+    l4s_delay: xarray.DataArray
     queue: xarray.DataArray
     capacity: xarray.DataArray
     p: xarray.DataArray
@@ -129,6 +129,17 @@ class NetworkPoint:
     unique: bool
     broken: tuple[str, ...]
     states: tuple[Any, ...]
+
+    @property
+    def signalling(self) -> xarray.DataArray:
+        """Whether the link signals anything, by its controller or by its L4S queue alone."""
+        return (self.controller > 0.0) | (self.link_p > 0.0).any("signal")
+
+    @property
+    def waiting_delay(self) -> xarray.DataArray:
+        """Seconds in the queue that waits, of the two of a dual one: the longer delay."""
+        delay = self.queue_delay
+        return delay.where(delay >= self.l4s_delay, self.l4s_delay)
 
     def rows(self) -> list[tuple[str, Any, str]]:
         """Return each quantity as its name, its value and its unit."""
@@ -145,6 +156,11 @@ class NetworkPoint:
             ("controller", each(self.controller), ""),
             ("p' is unique", "yes" if self.unique else "no: the rates are, not where signals", ""),
             ("queue delay", each(self.queue_delay), "s"),
+            *(
+                ()
+                if self.l4s_delay.equals(self.queue_delay)
+                else (("L4S queue delay", each(self.l4s_delay), "s"),)
+            ),
             ("queue", each(self.queue), "packets"),
             ("classes", ", ".join(map(str, self.rate.flows.to_numpy())), ""),
             ("p", each(self.p), ""),
@@ -169,8 +185,8 @@ def network_equilibrium(network: Network) -> NetworkPoint:
     SolverError
         If no rest was found.
     UnsupportedError
-        If no class obeys signals, a queue is a dual one, or one of one's own that is like none
-        here, the links differ in their packet size, or something is an array.
+        If no class obeys signals, a queue is one of one's own that is like none here, or a dual
+        one that never rests, the links differ in their packet size, or something is an array.
     """
     refuse_losses(network, "operating points and loops do")
     refuse_rings(network, "operating points and loops do")
@@ -188,36 +204,8 @@ def network_equilibrium(network: Network) -> NetworkPoint:
     for flow in network.flows:
         require_round_trip(flow, [queues[name] for name in flow.route or list(queues)[:1]])
     flows = on_their_ways(network.flows, queues, network.packet_size)
-    links = _Links(network.nodes, flows, network.combine)
+    links = Links(network.nodes, flows, network.combine)
     return _described(network, links, _share(links) if links.priced else _solve(links))
-
-
-class _Law:
-    """The queue of a node, or its price, as its rest asks for it."""
-
-    def __init__(self, node: Node, capacity: float) -> None:
-        self.aqm, self.capacity = node.aqm, float(capacity)
-        self.full_load, self.highest = float(node.aqm.full_load), float(node.aqm.highest)
-        #: Of a tail drop, whose variable is what part it loses: the delay of a full buffer.
-        self.buffer = float(node.link.buffer) / self.capacity
-        self.overflows = node.aqm.overflows
-        self.prices = node.aqm.acts_on == "arrivals"
-
-    def encode(self, u: FloatArray) -> Signal:
-        """What packets see."""
-        return Signal(u, u) if self.overflows else self.aqm.encode(u)
-
-    def delay(self, u: FloatArray) -> FloatArray:
-        """How long they wait (s) where something is signalled, or begins to be."""
-        waits = self.buffer if self.overflows else self.aqm.at_rest(u, self.capacity)[1]
-        return np.asarray(waits, float) + 0.0 * u
-
-    def kept(self, v: FloatArray) -> FloatArray:
-        """What has to be served of what arrives, in parts of what may arrive at a full link."""
-        if self.overflows:
-            return 1.0 - np.maximum(v, 0.0)
-        load = self.aqm.load_at(np.maximum(v * self.highest, _LEAST))
-        return np.asarray(self.full_load / load) * np.ones(v.shape)
 
 
 def only_bottleneck(network: Network, point: NetworkPoint | None = None) -> Network | None:
@@ -260,84 +248,7 @@ def only_bottleneck(network: Network, point: NetworkPoint | None = None) -> Netw
     return Network(node, crossing)
 
 
-class _Links:
-    """What arrives at every link, given the coordinates v of all."""
-
-    def __init__(self, nodes: Sequence[Node], flows: tuple[Flows, ...], combine: str) -> None:
-        self.names = tuple(node.name for node in nodes)
-        self.capacity = np.array([n.link.capacity / (8.0 * n.link.packet_size) for n in nodes])
-        self.laws = list(map(_Law, nodes, self.capacity))
-        self.flows, self.combine = flows, combine
-        #: Whether no link has a queue at rest, each marks all packets alike, and drops none.
-        self.priced = all(
-            law.prices and law.aqm.price_base is not None for law in self.laws
-        ) and not any(flow.sender.thinned for flow in flows)
-        self.least = LEAST if self.priced else _NO_SIGNAL
-        self.highest = np.array([law.highest for law in self.laws])
-        #: What may arrive at a link that is full.
-        self.usable = self.capacity * [law.full_load for law in self.laws]
-        #: The delay with which each queue begins to signal.
-        self.begins = np.array([float(law.delay(np.zeros(()))) for law in self.laws])
-        self.places = places_of(self.names, flows)
-        self.routing = routing_of(self.names, flows)
-
-    def rests(self, v: FloatArray, least: float | None = None) -> list[Rest]:
-        """The queues at v, (links,) or (links, variants), that signal `least` at least."""
-        rests, least = [], self.least if least is None else least
-        for law, begins, highest, own in zip(self.laws, self.begins, self.highest, v, strict=True):
-            u = np.maximum(own, 0.0) * highest
-            seen = Signal(*(np.maximum(p, least) for p in law.encode(u)))
-            waits = np.where(own > 0.0, law.delay(u), begins * np.minimum(1.0 + own, 1.0))
-            rests.append(Rest(u, seen, waits))
-        return rests
-
-    def response(self, index: int, rests: Sequence[Rest]) -> tuple[Any, ...]:
-        """(p, rtt, state, rate) of one class, the rate as it is sent."""
-        on_the_way = [rests[place] for place in self.places[index]]
-        return answer(self.flows[index], on_the_way, self.combine)
-
-    def arrivals(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Packets per second at each link by class, (links, flows, ...), and the classes' RTTs."""
-        rests = self.rests(v)
-        rates = np.zeros((len(v), len(self.flows), *v.shape[1:]))
-        rtts = np.empty(rates.shape[1:])
-        for index, (flow, route) in enumerate(zip(self.flows, self.places, strict=True)):
-            _, rtts[index], _, sent = self.response(index, rests)
-            arriving, _ = self.along(index, rests, flow.count * sent)
-            for place, rate in zip(route, arriving, strict=True):
-                rates[place, index] = rate
-        return rates, rtts
-
-    def along(
-        self, index: int, rests: Sequence[Rest], rate: FloatArray
-    ) -> tuple[list[FloatArray], FloatArray]:
-        """What of a class arrives at each link of its route, and what the last one takes in.
-
-        What a link drops of thinned traffic, and what a full buffer cannot hold, goes no further.
-        """
-        thinned, arriving = self.flows[index].sender.thinned, []
-        for place in self.places[index]:
-            law, kept = self.laws[place], 1.0 - rests[place].signal.classic
-            if thinned and law.aqm.thins:
-                rate = rate * kept
-            arriving.append(rate)
-            if law.overflows:
-                rate = rate * kept
-        return arriving, rate
-
-    def excess(self, rates: FloatArray, v: FloatArray) -> FloatArray:
-        """log(y/C) of each link, of what it does not lose; -inf where nothing arrives."""
-        kept = np.array([law.kept(own) for law, own in zip(self.laws, v, strict=True)])
-        with np.errstate(divide="ignore"):
-            result: FloatArray = np.log((rates.sum(axis=1).T / self.usable).T * kept)
-        return result
-
-    def excess_at(self, v: FloatArray) -> FloatArray:
-        """The same at the coordinates v."""
-        return self.excess(self.arrivals(v)[0], v)
-
-
-def _share(links: _Links) -> FloatArray:
+def _share(links: Links) -> FloatArray:
     """Let prices share the links out."""
     args = (links.names, links.flows, links.routing, links.usable, links.combine)
     marks = share_by_prices(*args)
@@ -348,7 +259,7 @@ def _share(links: _Links) -> FloatArray:
     return np.where((v > 0.0) | full, v, -1.0)
 
 
-def _solve(links: _Links) -> FloatArray:
+def _solve(links: Links) -> FloatArray:
     """Relax until it is clear which links are full, then finish by Newton's method."""
     v = np.where(links.routing.any(axis=1), 0.1, -1.0)
     beyond = links.excess_at(np.where(v > 0.0, 1.0, -1.0))
@@ -375,7 +286,7 @@ def _solve(links: _Links) -> FloatArray:
     )
 
 
-def _require_room(links: _Links, overfull: BoolArray, excess: FloatArray) -> None:
+def _require_room(links: Links, overfull: BoolArray, excess: FloatArray) -> None:
     for name, is_over, by in zip(links.names, overfull, excess, strict=True):
         if is_over:
             raise DomainError(
@@ -384,7 +295,7 @@ def _require_room(links: _Links, overfull: BoolArray, excess: FloatArray) -> Non
             )
 
 
-def _relax(links: _Links, v: FloatArray, sweeps: int) -> FloatArray:
+def _relax(links: Links, v: FloatArray, sweeps: int) -> FloatArray:
     """Move every link a little towards y = C, all at once, as their controllers do."""
     identity = np.eye(len(v), dtype=bool)
     # Where signals begin again, after they were found to be needless.
@@ -397,7 +308,7 @@ def _relax(links: _Links, v: FloatArray, sweeps: int) -> FloatArray:
         rates, rtts = links.arrivals(tried)
         excess = links.excess(rates, tried)
         # A queue delay takes about its part of the mean RTT from what arrives.
-        total = np.maximum(rates[:, :, 0].sum(axis=1), _NO_SIGNAL)
+        total = np.maximum(rates[:, :, 0].sum(axis=1), NO_SIGNAL)
         mean_rtt = rates[:, :, 0] @ rtts[:, 0] / total
         off = np.diagonal(excess[:, 1:])
         step = 0.3 * np.clip(excess[:, 0], -2.0, 2.0)
@@ -405,13 +316,13 @@ def _relax(links: _Links, v: FloatArray, sweeps: int) -> FloatArray:
         needless = signals & (off < 0.0)
         begin = np.where(needless, 0.5 * np.minimum(v, begin), begin)
         waits = v + np.clip(step * mean_rtt / begins, -0.5, 0.5)
-        waits = np.where(waits > 0.0, np.maximum(begin, _LEAST), np.maximum(waits, -1.0))
-        marks = np.clip(v * np.exp(step), _LEAST, 1.0)
+        waits = np.where(waits > 0.0, np.maximum(begin, LEAST_SIGNAL), np.maximum(waits, -1.0))
+        marks = np.clip(v * np.exp(step), LEAST_SIGNAL, 1.0)
         v = np.where(needless, 0.0, np.where(signals, marks, waits))
     return v
 
 
-def _polish(links: _Links, v: FloatArray) -> FloatArray | None:
+def _polish(links: Links, v: FloatArray) -> FloatArray | None:
     """Newton's method on the full links, in log u or the delay; None if they do not stay so."""
     v = v.copy()
     full = np.flatnonzero(v > -1.0)
@@ -437,14 +348,14 @@ def _polish(links: _Links, v: FloatArray) -> FloatArray | None:
         step = np.clip(np.linalg.lstsq(slopes, -residual, rcond=1e-9)[0], -1.0, 1.0)
         v[full] = np.where(signals, v[full] * np.exp(step), v[full] + step)
         stays = np.where(
-            signals, (v[full] > _LEAST) & (v[full] <= 1.0), np.abs(v[full] + 0.5) <= 0.5
+            signals, (v[full] > LEAST_SIGNAL) & (v[full] <= 1.0), np.abs(v[full] + 0.5) <= 0.5
         )
         if not np.all(stays):
             return None
     return None
 
 
-def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
+def _described(network: Network, links: Links, v: FloatArray) -> NetworkPoint:
     import xarray
 
     rests = links.rests(v, least=0.0)
@@ -453,12 +364,18 @@ def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
     senders = [flow.sender for flow in links.flows]
     windows = list(map(window_of, senders, states, sent, rtt))
     rate = [links.along(index, rests, own)[1] for index, own in enumerate(sent)]
-    full, u = v > -1.0, np.maximum(v, 0.0) * links.highest
+    full = v > -1.0
+    u = np.array([float(rest.controller) for rest in rests])
     signals = np.array([[r.signal.classic, r.signal.scalable] for r in rests], float)
-    delay = np.array([float(rest.queue_delay) for rest in rests])
+    both = np.array([np.broadcast_to(np.asarray(rest.queue_delay, float), 2) for rest in rests])
     shares = links.arrivals(v)[0] / links.capacity[:, None]
+    in_l = np.array([law.dual * links.scalable(place) for place, law in enumerate(links.laws)])
+    l4s_share = np.sum(shares * in_l, axis=1)
+    parts = np.column_stack([np.where(l4s_share > 0.0, 1.0 - l4s_share, 1.0), l4s_share])
     broken: dict[str, None] = {}
     for place, law in enumerate(links.laws):
+        if v[place] > 0.0 and law.restless is not None:
+            raise law.restless
         mine = [i for i, route in enumerate(links.places) if place in route]
         if v[place] > 0.0:
             found = check_assumptions(
@@ -467,6 +384,7 @@ def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
                 [senders[i] for i in mine],
                 [windows[i] for i in mine],
                 [rtt[i] for i in mine],
+                0.0 if law.alone else l4s_share[place],
             )
             broken |= dict.fromkeys(found)
 
@@ -487,8 +405,9 @@ def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
         link_p_prime=labelled(
             np.column_stack([np.sqrt(signals[:, 0]), signals[:, 1]]), "link", "signal"
         ),
-        queue_delay=labelled(delay, "link"),
-        queue=labelled(delay * links.capacity, "link"),
+        queue_delay=labelled(both[:, 0], "link"),
+        l4s_delay=labelled(both[:, 1], "link"),
+        queue=labelled(np.sum(parts * both, axis=1) * links.capacity, "link"),
         capacity=labelled(links.capacity, "link"),
         p=labelled(p, "flows"),
         p_prime=labelled(list(map(linear_form, senders, p)), "flows"),
@@ -515,17 +434,17 @@ def _require_hearing(flows: Sequence[Flows]) -> None:
 def _require_known(node: Node) -> None:
     aqm: Any = node.aqm
     kind = type(aqm).__name__
-    if aqm.bands != 1:
-        why = "has two queues"
+    if aqm.bands != 1 and not aqm.rests_apart:
+        why = "has two queues of its own kind"
     elif not aqm.rests_among_links or type(aqm).at_rest is Aqm.at_rest:
         why = "is none of them, or updates otherwise"
     else:
         return
-    laws = [law for law in map(aqm_class, AQMS) if law.rests_among_links and law.bands == 1]
+    laws = [law for law in map(aqm_class, AQMS) if law.rests_among_links]
     known = ", ".join(law.__name__ for law in laws)
     raise UnsupportedError(
         f"{kind} at node {show_value(node.name)} {why}, and the rest of several links is known of"
-        " single queues with a target, a profile, a price or nothing but a buffer: give one"
+        " queues with a target, a profile, a price or nothing but a buffer: give one"
         f" of {known}, or a network of one node."
     )
 

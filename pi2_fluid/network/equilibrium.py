@@ -281,8 +281,7 @@ def equilibrium(
         If no rest was found of a network of several nodes.
     UnsupportedError
         If the queue never rests: a dual queue that marks L4S traffic alone by a step; of several
-        nodes, if a queue is a dual one, or one of one's own that is like none here, or something
-        is an array.
+        nodes, if a queue is one of one's own that is like none here, or something is an array.
 
     Notes
     -----

@@ -625,9 +625,9 @@ TWO_TICKS = beside(RATES, [pf.Pi2(), pf.Pi2(update_interval="16ms")], [APART[0],
         (lambda: pf.Loop(TWO_TICKS, rtt="9ms"), pf.ScenarioError, "rtt = '9ms' goes with a single"),
         (lambda: pf.NetworkLoop(APART), pf.ScenarioError, "is no Network: give"),
         (
-            lambda: pf.Loop(beside(RATES, [pf.DualPi2(), pf.Pi2()], APART)),
+            lambda: pf.Loop(beside(RATES, [pf.Pi2(), pf.DualPi2()], APART)),
             pf.UnsupportedError,
-            "DualPi2 at node 'a' has two queues",
+            "DualPi2 marks L4S traffic alone by a step",
         ),
         (
             lambda: pf.Loop(beside(RATES, [pf.TailDrop(), pf.Pi2()], APART)),

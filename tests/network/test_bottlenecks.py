@@ -197,7 +197,12 @@ LONG = pf.Flows(pf.Reno(), 5, "60ms", route=("a", "b"))
     ("first", "flows", "error", "sentence"),
     [
         (pf.Imposed(p_prime=0.1), LONG, pf.UnsupportedError, "Imposed at node 'a' is none of them"),
-        (pf.DualPi2(), LONG, pf.UnsupportedError, "DualPi2 at node 'a' has two queues, and"),
+        (
+            pf.DualPi2(),
+            pf.Flows(pf.Scalable(), 5, "60ms", route="a"),
+            pf.UnsupportedError,
+            "DualPi2 marks L4S traffic alone by a step, which switches to and fro",
+        ),
         (
             pf.Pi2(),
             pf.Flows(pf.Reno(), [5, 6], "60ms", route=("a", "b")),

@@ -60,3 +60,33 @@ def random_network(rng: np.random.Generator) -> pf.Network:
         for _ in range(rng.integers(3, 13))
     ]
     return pf.Network(nodes, flows)
+
+
+def two_dual_links(gain: float = 1.0, interval: float = 16e-3) -> pf.Network:
+    """Reno and L4S flows through two DualPI2 queues, and through one of them.
+
+    With gains that are the same in continuous time, whatever the interval between updates.
+    """
+
+    def dual(**more: Any) -> pf.DualPi2:
+        alpha, beta = gain * 10.0 * interval, gain * 3.2
+        return pf.DualPi2(alpha=alpha, beta=beta, update_interval=interval, **more)
+
+    def flows(sender: pf.Sender, count: float, rtt: str, route: Any, hops: Any) -> pf.Flows:
+        return pf.Flows(sender, count, rtt, route=route, hops=hops, slow_start=False)
+
+    nodes = [
+        pf.Node("a", pf.Link("25Mbit/s"), dual()),
+        pf.Node("b", pf.Link("20Mbit/s"), dual(k=1.5, target="20ms")),
+    ]
+    return pf.Network(
+        nodes,
+        [
+            flows(pf.Reno(), 2, "60ms", ("a", "b"), ("5ms", "10ms")),
+            flows(pf.Scalable(), 2, "40ms", ("a", "b"), ("5ms", "8ms")),
+            flows(pf.Reno(), 3, "50ms", "a", "4ms"),
+            flows(pf.Scalable(), 2, "30ms", "a", "3ms"),
+            flows(pf.Reno(), 2, "70ms", "b", "4ms"),
+            flows(pf.Scalable(), 1, "30ms", "b", "6ms"),
+        ],
+    )

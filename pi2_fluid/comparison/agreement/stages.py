@@ -105,7 +105,8 @@ def answers_to_pushes(
         begun = _pushed_one_by_one(rest)
         runs = [dataclasses.replace(engine, initial=each).run(pushed) for each in begun]
     if isinstance(rest, NetworkPoint):
-        delays = [run["queue_delay"].transpose("link", "time").to_numpy() for run in runs]
+        classic = [classic_of(run["queue_delay"]) for run in runs]
+        delays = [delay.transpose("link", "time").to_numpy() for delay in classic]
     else:
         delays = [classic_of(run["queue_delay"]).to_numpy()[None] for run in runs]
     return np.stack(delays)

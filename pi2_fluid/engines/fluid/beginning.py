@@ -115,9 +115,12 @@ def begin_links(scenario: Scenario, initial: object) -> Beginning:
     resting, state = isinstance(initial, NetworkPoint), list[float]()
     for node, u in zip(nodes, controllers, strict=True):
         state += _controller(node.aqm, u, _packets(node), resting=resting)
-    waiting = list[float]()
-    for node, queue in zip(nodes, queues, strict=True):  # of two bands in the Classic one
-        waiting += [queue, *[0.0] * (node.aqm.bands - 1)]
+    waiting, in_l = list[float](), [False] * len(nodes)
+    if isinstance(initial, NetworkPoint):
+        in_l = (initial.l4s_delay > initial.queue_delay).to_numpy().tolist()
+    for node, queue, l4s in zip(nodes, queues, in_l, strict=True):
+        # Of two bands in the Classic one, unless L4S packets alone wait.
+        waiting += [queue] if node.aqm.bands == 1 else [0.0, queue] if l4s else [queue, 0.0]
     return Beginning(tuple(waiting), tuple(state), tuple(_tuple(each) for each in states))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.loop.matrix.response import passed_on
-from pi2_fluid.loop.matrix.system import MatrixLoop
+from pi2_fluid.loop.matrix.system import MatrixLoop, most_passed
 from pi2_fluid.loop.response import controller_polynomials
 from pi2_fluid.loop.state_space import once
 
@@ -22,21 +22,22 @@ def response_bound(loop: MatrixLoop, w: float) -> FloatArray:
     """Return upper bounds of |L_lm(jv)| over all v >= w; infinite while w is too low for them.
 
     Entry by entry, with matrices of absolute values: X = s (I + F) - K, so that
-    |X^-1| <= (I - G |K|/w)^-1 G/w with G >= |(I + F)^-1|.
+    |X^-1| <= (I - G |K|/w)^-1 G/w with G >= |(I + F)^-1|; without s and w where nothing waits.
     """
     fastest, driven, coupled, at_once, passes = _sizes(loop)
     rest = w - fastest
     if np.any(rest <= 0.0):
         return np.full((len(loop.signals),) * 2, np.inf)
     from_signal, from_delay = driven / rest + np.abs(loop.feeds), at_once + coupled / rest
-    feedback = passes @ (loop.weight.T @ (from_delay[:, None] * loop.delayed)) / w
+    feedback = passes @ (loop.weight.T @ (from_delay[:, None] * loop.delayed))
+    feedback[:, loop.waits] /= w
     if np.max(np.abs(np.linalg.eigvals(feedback))) >= 1.0:
         return np.full((len(loop.signals),) * 2, np.inf)
     drive = passes @ (loop.weight.T @ (from_signal[:, None] * np.abs(loop.slopes)))
     solved: Any = np.linalg.solve(np.eye(len(passes)) - feedback, drive)
     # s tau is solved for where a queue waits, and what arrives elsewhere.
     solved[loop.waits] /= w
-    plant: FloatArray = solved[list(loop.signals)]
+    plant: FloatArray = loop.acted_on @ solved
     s = 1j * np.geomspace(w, 1e6 * w, 200)
     for column, controller in enumerate(loop.controllers):
         numerator, denominator = controller_polynomials(controller, s)
@@ -79,10 +80,7 @@ def _passing_bound(loop: MatrixLoop) -> FloatArray:
 
     Else the largest values on many frequencies, and half as much again.
     """
-    queues = len(loop.capacity)
-    most = np.zeros((queues, queues))
-    for passing in loop.passings:
-        most[passing.at, passing.before] += float(np.sum(passing.shares))
+    most, queues = most_passed(loop), len(loop.capacity)
     if np.max(np.abs(np.linalg.eigvals(most))) < 0.9:
         return np.asarray(np.linalg.inv(np.eye(queues) - most), float)
     shortest = min(float(np.min(passing.delays)) for passing in loop.passings)

@@ -182,7 +182,7 @@ class NoisyNetwork(ControlHints):
             packets = (point.share * point.capacity).to_numpy()[place]
             for row, number in enumerate(linear.moving):
                 sender = self.network.flows[number].sender
-                if sender.signal is None or not linear.crosses[row, queue]:
+                if sender.signal is None or not linear.slopes[row, column]:
                     continue
                 p = float(point.link_p.to_numpy()[place, int(sender.signal == "scalable")])
                 scatter = p * (1.0 - p) / packets[number] * float(cut_factor(sender, cuts))
@@ -196,6 +196,7 @@ class NoisyNetwork(ControlHints):
         if of == "link":
             whole = np.zeros((len(network.nodes), len(linear.places)))
             whole[list(linear.places), range(len(linear.places))] = 1.0
+            whole[:, [pair.served for pair in linear.pairs]] = 0.0
             return lambda s: np.broadcast_to(whole, (len(s), *whole.shape)).astype(complex)
         ways = self._ways()
 
@@ -208,15 +209,20 @@ class NoisyNetwork(ControlHints):
     def _ways(self) -> FloatArray:
         """Seconds from the arrival at each queue to the end of the route; NaN off it."""
         linear, network = self.linear, self.network
-        waits = self.operating_point.queue_delay.to_numpy()
+        point, paired = self.operating_point, [pair.waits for pair in linear.pairs]
         found = np.full((len(network.flows), len(linear.places)), np.nan)
         for number, flow in enumerate(network.flows):
+            l4s = flow.sender.signal == "scalable"
+            waits = (point.l4s_delay if l4s else point.queue_delay).to_numpy()
             route = [network.node_names.index(n) for n in flow.route or network.node_names[:1]]
             now = 0.0
             for place, hop in zip(route, flow.hops or (0.0,) * len(route), strict=True):
                 now += float(hop)
                 if place in linear.places:
-                    found[number, linear.places.index(place)] = now
+                    queue = linear.places.index(place)
+                    # Of a dual queue the first is the one that waits.
+                    if waits[place] > 0.0 or queue not in paired:
+                        found[number, queue] = now
                 now += waits[place]
             found[number] = now - found[number]
         return found

@@ -1,20 +1,24 @@
 """A network's closed loop written out with its delays, and the determinant of that.
 
-The states are those of the classes, the queue delays and those of the controllers. The rate that
-leaves a queue needs the derivatives of other queues' delays some time ago (`Passing`), which makes
-the equation a neutral one. Where links can be ordered so that every route runs forward, it is a
-retarded one all the same. On a ring it is not, but its difference part tau + F tau dies out: with
+The states are those of the classes, the queue delays and those of the controllers. What takes the
+link from packets that wait in a dual queue has no state: it is made of those of others. The rate
+that leaves a queue needs the derivatives of other queues' delays some time ago (`Passing`), which
+makes the equation a neutral one. Where links can be ordered so that every route runs forward, it is
+a retarded one all the same. On a ring it is not, but its difference part tau + F tau dies out: with
 |A|^2/(N x) as the energy of a class's rate deviation A at a queue, a queue whose delay answers
 projects on what sums up to zero, and so never adds energy, and every class leaves with all of its
 energy after its last queue. Nothing is then left to go round, whatever the delays, so that
-det(I + F) has no zeros on the right, nor on the axis in any limit.
+det(I + F) has no zeros on the right, nor on the axis in any limit. In a dual queue L4S packets add
+to it what they take from Classic ones: where they then wait, rings are refused unless little enough
+goes round.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +30,18 @@ if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
 
+class _Term(NamedTuple):
+    """Part of what something is: states some time ago, or their slopes."""
+
+    delay: float
+    states: FloatArray
+    slopes: bool = False
+
+
 def closed_system(loop: MatrixLoop, *, half_sample: bool = False) -> ClosedSystem:
     """Return the matrices of z = (classes, queue delays, controllers).
+
+    Of a dual queue the delay is the backlog over what the queue is served at rest.
 
     Parameters
     ----------
@@ -35,86 +49,148 @@ def closed_system(loop: MatrixLoop, *, half_sample: bool = False) -> ClosedSyste
     half_sample : bool
         Whether signals come T/2 later, the mean delay of one that is held for T.
     """
-    starts: list[int] = np.cumsum([0, *(cls.size for cls in loop.classes)]).tolist()
-    waits = np.flatnonzero(loop.waits)
-    last = starts[-1] + len(waits)
-    #: Which state the delay of each queue is; none of a link without one.
-    delays = np.full(len(loop.waits), -1)
-    delays[waits] = np.arange(starts[-1], last)
-    parts = [controller_matrices(controller) for controller in loop.controllers]
-    controls = last + np.cumsum([0, *(len(A) for A, *_ in parts)])
-    total = int(controls[-1])
-    late: defaultdict[float, FloatArray] = defaultdict(lambda: np.zeros((total, total)))
-    neutral: defaultdict[float, FloatArray] = defaultdict(lambda: np.zeros((total, total)))
-    said = np.zeros((len(parts), total))  # by each controller, from which states
-    for number, (queue, (A, B, C, D)) in enumerate(zip(loop.signals, parts, strict=True)):
-        own = slice(controls[number], controls[number + 1])
+    made = _Made(loop, half_sample=half_sample)
+    late: defaultdict[float, FloatArray] = defaultdict(made.square)
+    neutral: defaultdict[float, FloatArray] = defaultdict(made.square)
+
+    def move(into: FloatArray, terms: Iterable[_Term], after: float = 0.0) -> None:
+        for delay, states, slopes in terms:
+            # Slopes stand on the left.
+            matrix, sign = (neutral, -1.0) if slopes else (late, 1.0)
+            matrix[after + delay] += sign * np.outer(into, states)
+
+    for number, (own, (A, B, *_)) in enumerate(zip(made.controls, made.parts, strict=True)):
         late[0.0][own, own] = A
-        said[number, own] = C
-        if loop.waits[queue]:
-            late[0.0][own, delays[queue]] = B
-            said[number, delays[queue]] = D
-    #: What arrives at each queue, over its capacity, and what that moves: how late, from or to
-    #: which states.
-    arriving: list[list[tuple[float, FloatArray]]] = [[] for _ in loop.capacity]
-    moved: list[list[tuple[float, FloatArray]]] = []
-    for place, capacity in enumerate(loop.capacity):
-        into = np.zeros(total)
-        if loop.waits[place]:
-            into[delays[place]] = 1.0
-        else:
-            number = loop.signals.index(place)
-            into[controls[number] : controls[number + 1]] = capacity * parts[number][1]
-        moved.append([(0.0, into)])
-    for row, (cls, start) in enumerate(zip(loop.classes, starts, strict=False)):
-        own, rtt = slice(start, start + cls.size), float(cls.rtt)
-        on_route = np.zeros(total)
-        on_route[delays[waits]] = loop.crosses[row, waits]
+        into = np.zeros(made.total)
+        into[own] = B
+        move(into, made.acted_on(number))
+    for row, (cls, own) in enumerate(zip(loop.classes, made.own, strict=True)):
+        rtt, by_signal, now, then = float(cls.rtt), *np.zeros((3, made.total))
         late[0.0][own, own] += cls.a0
         late[rtt][own, own] += cls.a1
-        late[0.0][own] += np.outer(cls.e0, on_route)
-        late[rtt][own] += np.outer(cls.e1, on_route)
-        sent = [(0.0, float(cls.r) * on_route)]
-        sent[0][1][own] += cls.c
-        for number, delay, slope in _heard(loop, row, half_sample=half_sample):
-            into = np.zeros(total)
-            into[own] = slope * cls.b
-            late[delay] += np.outer(into, said[number])
-            queue, at_once = loop.signals[number], parts[number][3]
-            if loop.feeds[row] != 0.0:
-                sent.append((delay, loop.feeds[row] * slope * said[number]))
-            if not loop.waits[queue] and at_once != 0.0:
-                moved[queue].append((delay, loop.capacity[queue] * at_once * into))
-        for place in np.flatnonzero(loop.crosses[row]).tolist():
-            there, weight = float(loop.forward[row, place]), loop.weight[row, place]
-            arriving[place] += [(there + delay, weight * states) for delay, states in sent]
-    for place, ways in enumerate(moved):
-        for after, into in ways:
-            for delay, states in arriving[place]:
-                late[after + delay] += np.outer(into, states)
-            for share, delay, before in _passed(loop, place):
-                neutral[after + delay][:, delays[before]] += share * into
+        by_signal[own], now[own], then[own] = cls.b, cls.e0, cls.e1
+        move(now, made.felt(row))
+        move(then, made.felt(row), rtt)
+        for number, delay, slope in made.heard(row):
+            move(slope * by_signal, made.said(number), delay)
+    for queue, state in enumerate(made.delays):
+        if state >= 0:
+            into = made.unit(state)
+            move(into, made.arriving(queue))
+            for pair in loop.pairs:
+                if pair.waits == queue:
+                    move(into, made.unknown(pair.served))
     present = late.pop(0.0)
     return ClosedSystem(
         present, sorted(late.items(), key=_first), sorted(neutral.items(), key=_first)
     )
 
 
-def _heard(loop: MatrixLoop, row: int, *, half_sample: bool) -> Iterator[tuple[int, float, float]]:
-    """What a class hears: of which controller, how late, how much."""
-    for number, queue in enumerate(loop.signals):
-        if loop.slopes[row, number] != 0.0:
-            extra = loop.intervals[number] / 2 if half_sample else 0.0
-            back = float(loop.rtt[row] - loop.forward[row, queue])
-            yield number, back + extra, float(loop.slopes[row, number])
+class _Made:
+    """What is felt, said, sent and arrives, made of states; and which states are whose."""
+
+    def __init__(self, loop: MatrixLoop, *, half_sample: bool) -> None:
+        self.loop = loop
+        starts: list[int] = np.cumsum([0, *(cls.size for cls in loop.classes)]).tolist()
+        waits = np.flatnonzero(loop.waits)
+        last = starts[-1] + len(waits)
+        #: Which state the delay of each queue is; none of one where nothing waits.
+        self.delays = np.full(len(loop.waits), -1)
+        self.delays[waits] = np.arange(starts[-1], last)
+        self.parts = [controller_matrices(controller) for controller in loop.controllers]
+        controls: list[int] = (last + np.cumsum([0, *(len(A) for A, *_ in self.parts)])).tolist()
+        self.total = controls[-1]
+        self.own = [slice(*ends) for ends in itertools.pairwise(starts)]
+        self.controls = [slice(*ends) for ends in itertools.pairwise(controls)]
+        self._half_sample = half_sample
+        self._arriving: dict[int, list[_Term]] = {}
+
+    def square(self) -> FloatArray:
+        """Return a matrix of zeros over all states."""
+        return np.zeros((self.total, self.total))
+
+    def unit(self, state: int) -> FloatArray:
+        """Return one state."""
+        states = np.zeros(self.total)
+        states[state] = 1.0
+        return states
+
+    def unknown(self, queue: int) -> list[_Term]:
+        """Return the delay of a queue, or of one where nothing waits what arrives."""
+        state = self.delays[queue]
+        return [_Term(0.0, self.unit(state))] if state >= 0 else self.arriving(queue)
+
+    def felt(self, row: int) -> list[_Term]:
+        """Return how much longer packets of a class wait on their way."""
+        return self._sum(self.loop.delayed[row])
+
+    def acted_on(self, number: int) -> list[_Term]:
+        """Return what a controller acts on."""
+        return self._sum(self.loop.units[number] * self.loop.acted_on[number])
+
+    def said(self, number: int) -> list[_Term]:
+        """Return the variable of a controller."""
+        _, _, C, D = self.parts[number]
+        states = np.zeros(self.total)
+        states[self.controls[number]] = C
+        at_once = self.acted_on(number) if D != 0.0 else []
+        return [_Term(0.0, states), *_scaled(at_once, D)]
+
+    def heard(self, row: int) -> Iterator[tuple[int, float, float]]:
+        """Yield what a class hears: of which controller, how late, how much."""
+        loop = self.loop
+        for number, queue in enumerate(loop.signals):
+            if loop.slopes[row, number] != 0.0:
+                extra = loop.intervals[number] / 2 if self._half_sample else 0.0
+                back = float(loop.rtt[row] - loop.forward[row, queue])
+                yield number, back + extra, float(loop.slopes[row, number])
+
+    def sent(self, row: int) -> list[_Term]:
+        """Return what one flow of a class sends."""
+        cls, feed = self.loop.classes[row], self.loop.feeds[row]
+        states = np.zeros(self.total)
+        states[self.own[row]] = cls.c
+        found = [_Term(0.0, states), *_scaled(self.felt(row), float(cls.r))]
+        if feed != 0.0:
+            for number, delay, slope in self.heard(row):
+                found += _scaled(self.said(number), feed * slope, delay)
+        return found
+
+    def arriving(self, queue: int) -> list[_Term]:
+        """Return what arrives at a queue, over its capacity."""
+        if queue not in self._arriving:
+            self._arriving[queue] = list(self._arrivals(queue))
+        return self._arriving[queue]
+
+    def _arrivals(self, queue: int) -> Iterator[_Term]:
+        loop = self.loop
+        for row in np.flatnonzero(loop.crosses[:, queue]).tolist():
+            there = float(loop.forward[row, queue])
+            yield from _scaled(self.sent(row), loop.weight[row, queue], there)
+        for passing in loop.passings:
+            if passing.at != queue:
+                continue
+            taking = [pair for pair in loop.pairs if pair.waits == passing.before]
+            left = self.unit(self.delays[passing.before])
+            for share, delay in zip(passing.shares.tolist(), passing.delays.tolist(), strict=True):
+                yield _Term(delay, -share * left, slopes=True)
+                for pair in taking:
+                    taken = self.arriving(pair.served)
+                    yield from _scaled(taken, share, delay)
+                    yield from _scaled(taken, -share, delay - pair.delay)
+
+    def _sum(self, parts: FloatArray) -> list[_Term]:
+        found: list[_Term] = []
+        for queue in np.flatnonzero(parts).tolist():
+            found += _scaled(self.unknown(queue), float(parts[queue]))
+        return found
 
 
-def _passed(loop: MatrixLoop, place: int) -> Iterator[tuple[float, float, int]]:
-    """What queues before one take away from it: which share, how late, from which."""
-    for passing in loop.passings:
-        if passing.at == place:
-            for share, delay in zip(passing.shares, passing.delays, strict=True):
-                yield float(share), float(delay), passing.before
+def _scaled(terms: Iterable[_Term], by: float, later: float = 0.0) -> list[_Term]:
+    """Return so much of something, and later."""
+    if by == 0.0:
+        return []
+    return [_Term(delay + later, by * states, slopes) for delay, states, slopes in terms]
 
 
 def _first(item: tuple[float, Any]) -> float:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _Place: TypeAlias = "tuple[float, float, int]"
 _QUARTER: Final = 4.0  # from one to the next of so many low frequencies
 _QUARTERS: Final = 60
+_RESOLVED: Final = 1e11  # of the smallest eigenvalue, what the largest may be
 _SETTLED: Final = 0.02  # of ln e, from what it tends to
 _REAL: Final = 1e-3
 _POLISHING: Final = 2
@@ -216,15 +217,23 @@ def smallest_singular_value(response: Matrices, crossings: Crossings, *, fades: 
 
 
 def _low_end(response: Matrices, start: float) -> float:
-    """A frequency below which each eigenvalue stays as it is, or is large and falls as 1/w."""
+    """A frequency below which each eigenvalue stays as it is, or is large and falls as 1/w.
+
+    As 1/w^2 where nothing but signals holds a queue: packets that take the link from others that
+    wait, in more dual queues than there are classes of these, do not feel how long.
+    """
     w = np.asarray(start / 100.0 / _QUARTER ** np.arange(_QUARTERS), float)
     values = np.linalg.eigvals(response(w))
     order, _, _ = match(values[:-1], values[1:])
     before = values[:-1]
     grows = np.log(np.take_along_axis(values[1:], order, axis=1) / before)
     flat = np.abs(grows) < _SETTLED
-    falling = (np.abs(grows - np.log(_QUARTER)) < _SETTLED) & (np.abs(before) > 2.0)
+    falls = np.min([np.abs(grows - n * np.log(_QUARTER)) for n in (1, 2)], axis=0)
+    falling = (falls < _SETTLED) & (np.abs(before) > 2.0)
     settled = np.all(flat | falling, axis=1)
+    # Further down the small ones are what rounding makes of them.
+    sizes = np.abs(values[1:])
+    settled |= np.max(sizes, axis=1) > _RESOLVED * np.min(sizes, axis=1)
     # what is flat between two corners is not yet what it stays at
     settled = np.logical_and.accumulate(settled[::-1])[::-1]
     if not settled.any():

@@ -70,7 +70,8 @@ class NetworkLoop(NoisyNetwork):
     whose queue delay answers, or whose arrivals if it acts on these, and a column for each whose
     controller acts: det(I + L(s)) = 0 is the characteristic equation. Links without a queue at rest
     have no part in it. One that is full and waits less than its target signals nothing, so that it
-    has no row and no column, but its delay is part of what lies between the others.
+    has no row and no column, but its delay is part of what lies between the others. A dual queue
+    has one row and one column: of the queue that waits, whose delay L4S packets move as well.
 
     Parameters
     ----------
@@ -181,7 +182,7 @@ class NetworkLoop(NoisyNetwork):
             )
         refuse_thinned([flow.sender for flow in network.flows])
         controller = self.operating_point.controller.to_numpy()
-        signal = [place for place in range(len(names)) if controller[place] > 0.0]
+        signal = np.flatnonzero(self.operating_point.signalling.to_numpy()).tolist()
         for place in signal:
             require_ticks(network.nodes[place].aqm, controller[place], update)
         self._signalling = tuple(names[place] for place in signal)

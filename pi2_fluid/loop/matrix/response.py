@@ -12,6 +12,15 @@ u = H tau closes the loop: L = -X^-1 Y H. The second line is FIFO: a queue that 
 C in all, so that a class's share of it changes as the others' do, which leaves sum of dA = s C tau
 less than came. Without it every queue would see what the source sent.
 
+A dual queue has two unknowns: k = q/mu of the queue that waits, mu = what the link leaves it, and
+n = sum of N_j dA_j/mu over the classes of the other, which takes the link from it. With T the delay
+at rest, tau = k + T n,
+
+    s k_l = sum of N_i dA_il / mu_l + n_l,
+    dA_il = ... - x_i sum of e^{-s (f_il - f_im)} (s k_m + (e^{s T_m} - 1) n_m)
+
+since packets that wait leave by what arrived T before them, and by what the link leaves them now.
+
 Of a link with a price, which acts on the rate that arrives and has no queue, the unknown is not
 tau_l but dy_l/C_l, dy_l = sum of N_i dA_il: its row of X has 1 in place of s, its column nothing
 else, and u_l = H_l dy_l. A sender whose rate hears the signal itself has that, too, in dx_i.
@@ -98,7 +107,7 @@ def _controller(
 def plant_matrix(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:
     """Return G(s) = -X^-1 Y: from the controllers' variables to minus the queue delays."""
     X, Y = _plant_parts(loop, s)
-    result: ComplexArray = -np.linalg.solve(X, Y)[:, list(loop.signals)]
+    result: ComplexArray = -loop.acted_on @ np.linalg.solve(X, Y)
     return result
 
 
@@ -108,12 +117,14 @@ def class_plants(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:
     Returns
     -------
     numpy.ndarray, shape (n, queues, classes, links that signal)
-        Of a link with a price, minus what arrives. Summed over the classes, its rows of the links
-        that signal are `plant_matrix`.
+        Of a link with a price, minus what arrives, and of what takes the link from a queue. Summed
+        over the classes, its rows of the links that signal are `plant_matrix`.
     """
     X, arriving, heard = _parts_by_class(loop, s)
     each = arriving[..., None] * heard[:, None]
     result: ComplexArray = -np.linalg.solve(X, each.reshape(*each.shape[:2], -1))
+    for pair in loop.pairs:
+        result[:, pair.waits] += pair.delay * result[:, pair.served]
     return result.reshape(each.shape)
 
 
@@ -129,8 +140,8 @@ def matrix_characteristic(
     """Return the characteristic function of the closed loop: free of poles, and near 1 at large s.
 
     det(X - Y H) times the determinants of the classes and the denominators of the controllers: of
-    degree `matrix_degree`, over (s + scale)^degree and over det(I + F), which has no zeros on the
-    right (see `pi2_fluid.loop.matrix.delays`).
+    degree `matrix_degree`, over (s + scale)^degree and over `high_frequency_determinant`, which has
+    no zeros on the right (see `pi2_fluid.loop.matrix.delays`).
 
     Parameters
     ----------
@@ -150,7 +161,8 @@ def matrix_characteristic(
         if number not in without:
             numerator, denominator = _controller(loop, number, s, half_sample=half_sample)
             ratio = (numerator / denominator)[:, None]
-            X[:, :, loop.signals[number]] -= Y[:, :, number] * ratio
+            for queue in np.flatnonzero(loop.acted_on[number]):
+                X[:, :, queue] -= Y[:, :, number] * (ratio * loop.acted_on[number, queue])
             order = controller_order(controller)
             result *= denominator / leading_coefficient(controller) * inverse**order
     for places, group in loop.groups:
@@ -158,7 +170,22 @@ def matrix_characteristic(
         own = class_determinant(group, s, back) * inverse**group.size
         result *= np.prod(own, axis=0)
     X[:, loop.waits] *= inverse[:, None, None]
-    result *= np.linalg.det(X) / np.linalg.det(passed_on(loop, s))
+    result *= np.linalg.det(X) / high_frequency_determinant(loop, s)
+    return result
+
+
+def high_frequency_determinant(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:
+    """Return det(I + F): what is left of det X over powers of s at high frequency.
+
+    With what takes the link from a dual queue, and by the delay of that queue moves rates at once.
+    """
+    parts = passed_on(loop, s)
+    for pair in loop.pairs:
+        felt = pair.delay * loop.crosses[:, pair.waits] * [float(cls.r) for cls in loop.classes]
+        for queue in range(len(loop.capacity)):
+            there = loop.weight[:, queue] * felt
+            parts[:, queue, pair.served] -= np.exp(-s[:, None] * loop.forward[:, queue]) @ there
+    result: ComplexArray = np.linalg.det(parts)
     return result
 
 
@@ -190,19 +217,28 @@ def _parts_by_class(
     arriving = np.ascontiguousarray((loop.weight[:, :, None] * there).transpose(2, 1, 0))
     heard = loop.slopes[:, :, None] * back[:, None] / there[:, list(loop.signals)]
     heard = np.ascontiguousarray(heard.transpose(2, 0, 1))
-    X: ComplexArray = s[:, None, None] * passed_on(loop, s)
-    X[:, ~loop.waits, ~loop.waits] = 1.0
+    X = passed_on(loop, s)
+    X[:, :, loop.waits] *= s[:, None, None]
     X -= np.multiply(arriving, from_delay.T[:, None], order="C") @ loop.delayed.astype(complex)
     answered: ComplexArray = np.multiply(arriving, from_signal.T[:, None], order="C")
     return X, answered, heard
 
 
 def passed_on(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:
-    """Return I + F(s): what arrives is (I + F)^-1 of what would, did queues let through all."""
+    """Return I + F(s): what arrives is (I + F)^-1 of what would, did queues let through all.
+
+    The columns are of s times the unknown of a queue that waits, of the unknown of others.
+    """
     queues = len(loop.capacity)
     result = np.zeros((*s.shape, queues, queues), dtype=complex)
     result[:, range(queues), range(queues)] = 1.0
     for passing in loop.passings:
         late = np.exp(-s[:, None] * passing.delays)
         result[:, passing.at, passing.before] += late @ passing.shares
+        for pair in loop.pairs:
+            if pair.waits == passing.before:
+                sooner = np.exp(-s[:, None] * (passing.delays - pair.delay))
+                result[:, passing.at, pair.served] += (sooner - late) @ passing.shares
+    for pair in loop.pairs:
+        result[:, pair.waits, pair.served] -= 1.0
     return result

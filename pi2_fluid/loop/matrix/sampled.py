@@ -9,20 +9,23 @@ rate, in whose unit the row is, as that of the continuous loop.
 
 At large s every entry of G/s is a sum of terms -N_i (f_i/s^2 + (c b)_i/s^3) dp_i/du_m e^{-s d}/C_l,
 with f for what senders answer at once and the way from the controller to the source and on to the
-queue as d, but for what other queues on the way change. Their sums are known, and only what is left
-is summed, alias by alias.
+queue as d, but for what other queues on the way change; where a class takes the link from packets
+that wait for a time T, (1 + s T) times as much. Their sums are known, and only what is left is
+summed, alias by alias.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.matrix.response import plant_matrix
 from pi2_fluid.loop.matrix.system import MatrixLoop
+from pi2_fluid.loop.matrix.ways import Pair
 from pi2_fluid.loop.response import held_polynomials
 from pi2_fluid.loop.sampled import held_sums
 
@@ -54,23 +57,24 @@ def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None
         return unmirrored
     T = loop.intervals[0]
     count = _alias_count(loop, T) if aliases is None else aliases
-    delays, sizes = _leading_terms(loop, 1.0 / T)
+    leading = _Leading.of(loop, 1.0 / T)
     counts = ~loop.waits[list(loop.signals)]
-    total: ComplexArray = np.zeros((s.size, *delays.shape[1:]), dtype=complex)
+    links = len(loop.signals)
+    total: ComplexArray = np.zeros((s.size, links, links), dtype=complex)
     block = max(1, _BLOCK // s.size)
     for start in range(-count - 1, count + 1, block):
         k = np.arange(start, min(start + block, count + 1))
         aliased = (s + 2j * np.pi * k[:, None] / T).ravel()
         rest = plant_matrix(loop, aliased) / aliased[:, None, None]
         rest[:, counts] /= aliased[:, None, None]
-        rest -= _leading(aliased, delays, sizes, 1.0 / T)
+        rest -= leading.at(aliased)
         total += rest.reshape(k.size, *total.shape).sum(axis=0)
     y = np.exp(-s * T)
     total = total / T
     for size, sums, scale in zip(
-        sizes, held_sums(delays[..., None] / T, y), (T, T**2 / 2), strict=False
+        leading.sizes, held_sums(leading.delays / T, y[:, None]), (T, T**2 / 2), strict=False
     ):
-        total += np.einsum("ilm,ilmn->nlm", size, sums) * scale
+        total += (sums @ size).reshape(total.shape) * scale
     step = -np.expm1(-s * T)[:, None, None]
     total *= step
     total[:, counts] *= step / T
@@ -100,28 +104,110 @@ def require_followable(loop: MatrixLoop) -> None:
         )
 
 
-def _leading_terms(
-    loop: MatrixLoop, rate: float
-) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
-    """Delays, and coefficients in G/s of 1/(s + rate)^2 and its cube: (classes, links, links)."""
-    signals = list(loop.signals)
-    slope = np.array([float(np.sum(cls.c * cls.b)) for cls in loop.classes])
-    there, crosses = loop.forward[:, signals], loop.crosses[:, signals]
-    delays = (loop.rtt[:, None] - there)[:, None, :] + there[:, :, None]
-    both = crosses[:, None, :] * crosses[:, :, None]
-    ways = -loop.weight[:, signals][:, :, None] * loop.slopes[:, None, :] * both
-    at_once = loop.feeds[:, None, None] * ways
-    sizes = at_once, slope[:, None, None] * ways + 2.0 * rate * at_once
-    return np.where(both > 0.0, delays, loop.rtt[:, None, None]), sizes
+class _Leading(NamedTuple):
+    """What G/s is at large s: terms of so much e^{-s delay} over (s + rate)^2 and its cube."""
+
+    delays: FloatArray
+    """Of each term (s)."""
+    sizes: tuple[FloatArray, FloatArray]
+    """Over the square and over the cube: (terms, links * links), each term in one entry."""
+    rate: float
+
+    @classmethod
+    def of(cls, loop: MatrixLoop, rate: float) -> Self:
+        """Return those of a loop, in powers of 1/(s + rate)."""
+        links, terms = len(loop.signals), list(_terms(loop))
+        places = np.zeros((len(terms), links * links))
+        places[range(len(terms)), [row * links + column for row, column, *_ in terms]] = 1.0
+        delays, squares, cubes = np.array([term[2:] for term in terms], float).reshape(-1, 3).T
+        # 1/s^2 = 1/(s + rate)^2 + 2 rate/(s + rate)^3 + ...
+        sizes = squares, cubes + 2.0 * rate * squares
+        first, second = (size[:, None] * places for size in sizes)
+        return cls(delays, (first, second), rate)
+
+    def at(self, s: ComplexArray) -> ComplexArray:
+        """Return their sum at each s, (n, links, links)."""
+        late, inverse = np.exp(np.multiply.outer(-s, self.delays)), 1.0 / (s + self.rate)[:, None]
+        square, cube = (late @ size for size in self.sizes)
+        links = round(self.sizes[0].shape[1] ** 0.5)
+        result: ComplexArray = (square + cube * inverse) * inverse**2
+        return result.reshape(s.size, links, links)
 
 
-def _leading(
-    s: ComplexArray, delays: FloatArray, sizes: tuple[FloatArray, FloatArray], rate: float
-) -> ComplexArray:
-    """Those terms in powers of 1/(s + rate)."""
-    late, inverse = np.exp(-s * delays[..., None]), (1.0 / (s + rate))[:, None, None]
-    square, cube = (np.einsum("ilm,ilmn->nlm", size, late) for size in sizes)
-    result: ComplexArray = (square + cube * inverse) * inverse**2
+def _terms(loop: MatrixLoop) -> Iterator[tuple[int, int, float, float, float]]:
+    """Yield each way from a controller to a class and on to a link: both links, its delay, sizes.
+
+    These are of 1/s^2 and 1/s^3 in G/s. Those that take the link from packets that wait move their
+    delay at once, by the time T that they wait at rest: (1 + s T) times as much.
+    """
+    ahead = {pair.waits: pair for pair in loop.pairs}
+    for row, queue in enumerate(loop.signals):
+        pair = ahead.get(queue)
+        for k, cls in enumerate(loop.classes):
+            direct, beside = (
+                loop.crosses[k, queue],
+                0.0 if pair is None else loop.crosses[k, pair.served],
+            )
+            if not direct and not beside:
+                continue
+            lead = pair.delay if pair is not None and beside else 0.0
+            there, feed = float(loop.forward[k, queue]), float(loop.feeds[k])
+            slope = _row_times(cls.c, cls.b)
+            for column, delay, size in _heard_of(loop, k, queue):
+                later = _row_times(cls.c, _matrix_times(cls.a0, cls.b))
+                yield (
+                    row,
+                    column,
+                    there + delay,
+                    size * (feed + lead * slope),
+                    size * (slope + lead * later),
+                )
+                if lead:
+                    late = _row_times(cls.c, _matrix_times(cls.a1, cls.b))
+                    yield row, column, there + delay + float(cls.rtt), 0.0, size * lead * late
+        if pair is not None:
+            yield from _waiting_before(loop, row, pair)
+
+
+def _waiting_before(
+    loop: MatrixLoop, row: int, pair: Pair
+) -> Iterator[tuple[int, int, float, float, float]]:
+    """Yield what moves such a delay at once through a queue in which they have waited before."""
+    for passing in loop.passings:
+        if passing.at != pair.served:
+            continue
+        for k in np.flatnonzero(loop.crosses[:, passing.before]).tolist():
+            cls, there = loop.classes[k], float(loop.forward[k, passing.before])
+            slope = _row_times(cls.c, cls.b)
+            for column, delay, size in _heard_of(loop, k, passing.before):
+                for share, after in zip(
+                    passing.shares.tolist(), passing.delays.tolist(), strict=True
+                ):
+                    yield (
+                        row,
+                        column,
+                        there + delay + after,
+                        -size * pair.delay * share * slope,
+                        0.0,
+                    )
+
+
+def _heard_of(loop: MatrixLoop, k: int, queue: int) -> Iterator[tuple[int, float, float]]:
+    """Yield what a class hears of each controller and brings to a queue: how late, how much."""
+    for column, source in enumerate(loop.signals):
+        if loop.slopes[k, column] != 0.0:
+            back = float(loop.rtt[k] - loop.forward[k, source])
+            weight = float(loop.classes[k].weight) / float(loop.capacity[queue])
+            yield column, back, -weight * float(loop.slopes[k, column])
+
+
+def _row_times(c: FloatArray, b: FloatArray) -> float:
+    return float(np.sum(c * b))
+
+
+def _matrix_times(a: FloatArray, b: FloatArray) -> FloatArray:
+    """A b, of one state or several."""
+    result: FloatArray = a @ b if np.ndim(b) else a * b
     return result
 
 

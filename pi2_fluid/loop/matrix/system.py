@@ -3,17 +3,17 @@
 Classes are linearised as for one queue (`pi2_fluid.loop.linearization`), controllers too. What a
 network adds is where things are on the way: f, the time from the source to each queue, R - f, the
 time that a signal takes from there to the source and the answer back, and what each queue does to
-the rates that leave it.
+the rates that leave it. A dual queue is two queues (`Pair`), of which one waits and the other takes
+what it is sent from the link.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,27 +23,14 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.controllers import linearize_aqm
 from pi2_fluid.loop.linearization import feed_through, linearize_sender
 from pi2_fluid.loop.link import Coupling
+from pi2_fluid.loop.matrix.ways import Pair, Passing, require_answers_in_time, ways_of
 from pi2_fluid.loop.state_space import Keeping, LinearClass, LinearController
 from pi2_fluid.network.bottlenecks import NetworkPoint
-from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.network import Network
-from pi2_fluid.network.routes import on_their_ways, places_of
+from pi2_fluid.network.routes import on_their_ways
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import BoolArray, FloatArray, IntArray
-
-
-class Passing(NamedTuple):
-    """What one queue does to the rates that reach another behind it."""
-
-    at: int
-    """The queue that they reach."""
-    before: int
-    """The queue that they left."""
-    shares: FloatArray
-    """Part of the capacity at the later queue, class by class of those that cross both."""
-    delays: FloatArray
-    """Seconds from the arrival at one to the arrival at the other, class by class."""
+    from pi2_fluid.values import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +45,15 @@ class MatrixLoop(Keeping):
     controllers : tuple of LinearController
         Of each link that signals: from its queue delay, or without a queue from what arrives.
     signals : tuple of int
-        Which queues these links are. The others wait less than their target, signal nothing, and
-        are part of the plant.
+        Which queues these links are, of a dual one that which waits. The others wait less than
+        their target, signal nothing, and are part of the plant; so is the other one of a pair.
     capacity : numpy.ndarray, shape (queues,)
-        Packets per second.
+        Packets per second; of either queue of a dual one what the link leaves the one that waits.
     crosses : shape (classes, queues)
-        1 where the queue is on the route, else 0.
+        1 where the class goes through the queue, else 0.
     forward : shape (classes, queues)
-        Seconds from the source to the arrival at the queue, queues on the way included; 0 where it
-        is not on the route.
+        Seconds from the source to the arrival at the link of the queue, queues on the way included;
+        0 where it is not on the route.
     slopes : shape (classes, links that signal)
         Of p of the class over the variable of the link's controller.
     passings : tuple of Passing
@@ -74,11 +61,14 @@ class MatrixLoop(Keeping):
     feeds : shape (classes,)
         Response of the sending rate to p itself, beside that of the states; 0 as a rule.
     waits : numpy.ndarray of bool, shape (queues,)
-        Whether a queue is there. A link with a price has none: its controller acts on what arrives.
+        Whether packets wait there. At a link with a price they do not: its controller acts on what
+        arrives.
     moving : tuple of int
         Which of the network's classes of flows the classes are.
     places : tuple of int
         Which of its nodes the queues are.
+    pairs : tuple of Pair
+        Dual queues.
     """
 
     classes: tuple[LinearClass, ...]
@@ -93,6 +83,7 @@ class MatrixLoop(Keeping):
     waits: BoolArray
     moving: tuple[int, ...]
     places: tuple[int, ...]
+    pairs: tuple[Pair, ...] = ()
 
     @cached_property
     def rtt(self) -> FloatArray:
@@ -107,8 +98,23 @@ class MatrixLoop(Keeping):
 
     @cached_property
     def delayed(self) -> FloatArray:
-        """1 where the queue delays the class, else 0: (classes, queues)."""
-        return self.crosses * self.waits
+        """Seconds that a class is delayed per unknown of a queue: (classes, queues).
+
+        1 of a queue that waits. What takes the link from it makes its packets wait for longer.
+        """
+        felt = self.crosses * self.waits
+        for pair in self.pairs:
+            felt[:, pair.served] = pair.delay * self.crosses[:, pair.waits]
+        return felt
+
+    @cached_property
+    def acted_on(self) -> FloatArray:
+        """What each controller acts on, per unknown of a queue: (links that signal, queues)."""
+        found = np.zeros((len(self.signals), len(self.waits)))
+        found[range(len(self.signals)), list(self.signals)] = 1.0
+        for pair in self.pairs:
+            found[:, pair.served] = pair.delay * found[:, pair.waits]
+        return found
 
     @cached_property
     def groups(self) -> list[tuple[list[int], LinearClass]]:
@@ -137,14 +143,6 @@ class MatrixLoop(Keeping):
         return np.where(self.waits[signals], 1.0, self.capacity[signals])
 
 
-class _Queue(NamedTuple):
-    """Where one queue of the network rests."""
-
-    controller: float
-    queue_delay: float
-    capacity: float
-
-
 def linearize_network(
     network: Network, point: NetworkPoint, rtt_terms: str = "frozen", transport: str = "fifo"
 ) -> MatrixLoop:
@@ -169,27 +167,21 @@ def linearize_network(
         or reacts to the arrival rate.
     """
     _require_unique(point)
-    waits = point.queue_delay.to_numpy()
-    signalled = point.controller.to_numpy() > 0.0
-    places = np.flatnonzero(point.bottleneck.to_numpy() & (signalled | (waits > 0.0)))
-    numbers = point.controller, waits, point.capacity
-    queues = [_Queue(*(float(values[place]) for values in numbers)) for place in places]
-    signals = [number for number, queue in enumerate(queues) if queue.controller > 0.0]
-    if not signals:
+    if not np.any(point.bottleneck & point.signalling):
         raise UnsupportedError(
             "no node of this network signals at rest, so that there is no loop: lower a capacity,"
             " or add flows."
         )
-    laws = [network.nodes[places[queue]].aqm for queue in signals]
-    for law, queue in zip(laws, signals, strict=True):
-        law.encode(queues[queue].controller)  # which a law without a loop refuses in its own words
-    found = [
-        linearize_aqm(law, queues[queue], ()) for law, queue in zip(laws, signals, strict=True)
-    ]
     (size,) = {float(node.link.packet_size) for node in network.nodes}
     queues_by_name = {node.name: node.aqm for node in network.nodes}
     flows = on_their_ways(network.flows, queues_by_name, size)
     senders = [flow.sender for flow in flows]
+    ways = ways_of(network, point, senders)
+    links = [link for link in ways.links if link.signals]
+    laws = [network.nodes[link.place].aqm for link in links]
+    for law, link in zip(laws, links, strict=True):
+        law.encode(link.rest.controller)  # which a law without a loop refuses in its own words
+    found = [linearize_aqm(law, link.rest, ()) for law, link in zip(laws, links, strict=True)]
     at_rest = list(
         zip(senders, point.states, point.p.to_numpy(), point.rtt.to_numpy(), strict=True)
     )
@@ -202,40 +194,34 @@ def linearize_network(
         for rest, flow in zip(at_rest, network.flows, strict=True)
     ]
     feeds = np.array([float(feed_through(*rest)) for rest in at_rest])
-    routes = places_of(network.node_names, network.flows)
-    crosses = np.array([np.isin(places, route) for route in routes], float)
-    forward = np.array(
-        [_forward(*way, waits)[places] for way in zip(network.flows, routes, strict=True)]
-    )
-    slopes = _slopes(network, point, senders, [slope for slope, _ in found], places[signals])
+    encoders = [slope for slope, _ in found]
+    slopes = _slopes(network, point, senders, encoders, [link.place for link in links])
     moves = [
         place
         for place, cls in enumerate(classes)
         if np.any(cls.c) or np.any(cls.r) or feeds[place] != 0.0
     ]
-    waiting = np.array([queue.queue_delay > 0.0 for queue in queues])
-    for law, queue, (_, controller) in zip(laws, signals, found, strict=True):
-        if not waiting[queue]:
+    for law, link, (_, controller) in zip(laws, links, found, strict=True):
+        if not ways.waits[link.queue]:
             _require_a_pause(law, controller, senders, feeds)
-    shares = point.share.to_numpy()[places]
-    return MatrixLoop(
+    require_answers_in_time(senders, feeds, ways)
+    result = MatrixLoop(
         classes=tuple(classes[place] for place in moves),
         controllers=tuple(controller for _, controller in found),
-        signals=tuple(signals),
-        capacity=np.array([queue.capacity for queue in queues]),
-        crosses=crosses[moves],
-        forward=forward[moves] * crosses[moves],
+        signals=tuple(link.queue for link in links),
+        capacity=ways.served,
+        crosses=ways.crosses[moves],
+        forward=ways.forward[moves],
         slopes=slopes[moves],
-        passings=tuple(
-            passing
-            for passing in _passings(routes, places, forward, shares)
-            if transport == "fifo" and waiting[passing.before]
-        ),
+        passings=ways.passings() if transport == "fifo" else (),
         feeds=feeds[moves],
-        waits=waiting,
+        waits=ways.waits,
         moving=tuple(moves),
-        places=tuple(map(int, places)),
+        places=ways.places,
+        pairs=ways.pairs,
     )
+    _require_fading_rings(result)
+    return result
 
 
 def _without_still_states(cls: LinearClass) -> LinearClass:
@@ -273,15 +259,44 @@ def _require_a_pause(
             )
 
 
-def _forward(flow: Flows, route: Sequence[int], waits: FloatArray) -> FloatArray:
-    """Seconds from the source to each node of the route, 0 for others."""
-    times = np.zeros(len(waits))
-    now = 0.0
-    for place, hop in zip(route, flow.hops or (0.0,) * len(route), strict=True):
-        now += float(hop)
-        times[place] = now
-        now += waits[place]
-    return times
+def most_passed(loop: MatrixLoop) -> FloatArray:
+    """Return bounds of what passes from queue to queue at high frequency: (queues, queues)."""
+    queues = len(loop.capacity)
+    most = np.zeros((queues, queues))
+    for passing in loop.passings:
+        share = float(np.sum(passing.shares))
+        most[passing.at, passing.before] += share
+        for pair in loop.pairs:
+            if pair.waits == passing.before:
+                most[passing.at, pair.served] += 2.0 * share
+    for pair in loop.pairs:
+        most[pair.waits, pair.served] += 1.0
+    return most
+
+
+def _require_fading_rings(loop: MatrixLoop) -> None:
+    """Refuse what may go round by a dual queue and back through one in which L4S packets wait.
+
+    What they take from the link there, other packets lose, and so on around: nothing says that it
+    dies out, as what goes round single queues does (see `pi2_fluid.loop.matrix.delays`), but that
+    it is little.
+    """
+    if not loop.pairs:
+        return
+    at_once = np.array([abs(float(cls.r)) for cls in loop.classes])
+    most = loop.weight.T @ (at_once[:, None] * loop.delayed)
+    most[:, loop.waits] = 0.0  # a delay follows what arrives: that fades
+    most += most_passed(loop)
+    further = reaches = (most > 0.0).astype(float)
+    for _ in loop.waits:
+        further = np.minimum(further + further @ reaches, 1.0)
+    rings = any(further[pair.served, pair.served] > 0.0 for pair in loop.pairs)
+    if rings and np.max(np.abs(np.linalg.eigvals(most))) >= 1.0:
+        raise UnsupportedError(
+            "what L4S packets take from others in a dual queue comes round to a single one in which"
+            " they wait, and whether it dies out is not known: simulate it, or make that one a dual"
+            " queue, too."
+        )
 
 
 def _slopes(
@@ -289,7 +304,7 @@ def _slopes(
     point: NetworkPoint,
     senders: Sequence[Sender],
     encoders: Sequence[dict[str, FloatArray]],
-    places: IntArray,
+    places: Sequence[int],
 ) -> FloatArray:
     """Of what each class hears over the controller's variable of each link that signals.
 
@@ -310,22 +325,3 @@ def _slopes(
                 left = 1.0 if adds else float(np.prod(1.0 - p[others]))
                 slopes[row, column] = encoder[sender.signal] * left
     return slopes
-
-
-def _passings(
-    routes: Sequence[Sequence[int]], places: IntArray, forward: FloatArray, shares: FloatArray
-) -> list[Passing]:
-    """Every pair of queues that some class crosses one after the other.
-
-    Classes that nothing moves count as well: what one queue does to their rates reaches the next.
-    """
-    pairs: dict[tuple[int, int], list[int]] = {}
-    queue_of = {int(place): queue for queue, place in enumerate(places)}
-    for row, route in enumerate(routes):
-        way = [queue_of[place] for place in route if place in queue_of]
-        for before, at in itertools.combinations(way, 2):
-            pairs.setdefault((at, before), []).append(row)
-    return [
-        Passing(at, before, shares[at, rows], forward[rows, at] - forward[rows, before])
-        for (at, before), rows in pairs.items()
-    ]

@@ -111,6 +111,9 @@ def _rest_dataset(point: OperatingPoint | NetworkPoint, network: Network) -> xr.
     else:
         for name, about in _OF_LINKS.items():
             columns[name] = (("link",), getattr(point, name).to_numpy().astype(float), *about)
+        if any(node.aqm.bands == 2 for node in network.nodes):
+            both = np.column_stack([point.queue_delay, point.l4s_delay])
+            columns["queue_delay"] = (("link", "band"), both, *_OF_LINKS["queue_delay"])
     for name, about in _OF_CLASSES.items():
         columns[name] = (("flows",), np.array(getattr(point, name), dtype=float), *about)
     labels = {"flows": list(network.class_names)}

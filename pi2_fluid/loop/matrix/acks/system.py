@@ -163,6 +163,13 @@ def linearize_network_acks(
                 f"{type(node.aqm).__name__} at node {node.name!r} acts on what arrives, which"
                 ' clock="acks" does not count here: use clock="rate".'
             )
+    for node, full in zip(network.nodes, point.bottleneck, strict=True):
+        if full and node.aqm.bands > 1:
+            raise UnsupportedError(
+                f"{type(node.aqm).__name__} at node {node.name!r} has two queues, which"
+                ' clock="acks" describes of one link only: use clock="rate", or a network of one'
+                " node."
+            )
     # Where controllers and queues are does not depend on the clock.
     rates = linearize_network(network, point, rtt_terms)
     delays, signalled = point.queue_delay.to_numpy(), point.controller.to_numpy() > 0.0
