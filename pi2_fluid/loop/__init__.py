@@ -1,5 +1,6 @@
 """The scene as a loop: Laplace transforms, margins, characteristic roots."""
 
+from pi2_fluid.loop.acks.segments import by_segments
 from pi2_fluid.loop.analytic import margins_of
 from pi2_fluid.loop.limits import low_load, rtt_limit
 from pi2_fluid.loop.margins import Margins
@@ -15,6 +16,7 @@ __all__ = [
     "PriceCriteria",
     "alpha_max",
     "alpha_max_published",
+    "by_segments",
     "eta_max",
     "low_load",
     "margins_of",

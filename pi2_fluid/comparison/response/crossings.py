@@ -8,25 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
+from pi2_fluid.loop.lines import Crossed, crossed_on
+
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
 _DEGREE: Final = 3  # of the polynomials in ln omega
 _BEYOND: Final = 1.2  # how far, as a ratio, these are read outside of the lines
 _GRID: Final = 4000
-#: A phase crossover is searched from this part of the gain crossover on: far below, where L is
-#: large, its phase may come near -180 degrees without any meaning for stability.
-_FROM: Final = 0.6
 _LEVEL: Final = 0.95  # one-sided, of an interval that covers 90 %
-
-
-class Crossed(NamedTuple):
-    """What a loop keeps: dB, degrees, and rad/s where; NaN where it does not cross."""
-
-    gain_margin_db: float
-    phase_margin_deg: float
-    phase_crossover: float
-    gain_crossover: float
 
 
 class Estimate(NamedTuple):
@@ -58,30 +48,8 @@ def crossed(omega: FloatArray, loop: ComplexArray, error: FloatArray | None = No
     middle = x.mean()
     size = np.polynomial.Polynomial.fit(x - middle, np.log(abs(loop)), degree, w=weight)
     phase = np.polynomial.Polynomial.fit(x - middle, angle, degree, w=weight)
-    grid = np.linspace(x[0] - np.log(_BEYOND), x[-1] + np.log(_BEYOND), _GRID) - middle
-    at = _falls_through(grid, size(grid), 0.0)
-    if at.size == 0:
-        return Crossed(*(np.nan,) * 4)
-    gain_at = at[-1]
-    behind = _falls_through(grid, phase(grid), -np.pi)
-    behind = behind[behind > gain_at + np.log(_FROM)]
-    margin, where = np.nan, np.nan
-    if behind.size:
-        margin, where = -20.0 / np.log(10.0) * size(behind[0]), np.exp(behind[0] + middle)
-    return Crossed(
-        float(margin),
-        float(np.rad2deg(np.pi + phase(gain_at))),
-        float(where),
-        float(np.exp(gain_at + middle)),
-    )
-
-
-def _falls_through(grid: FloatArray, values: FloatArray, level: float) -> FloatArray:
-    """Return where values on a grid come down through a level."""
-    before = np.flatnonzero((values[:-1] > level) & (values[1:] <= level))
-    part = (values[before] - level) / (values[before] - values[before + 1])
-    found: FloatArray = grid[before] + part * (grid[before + 1] - grid[before])
-    return found
+    grid = np.linspace(x[0] - np.log(_BEYOND), x[-1] + np.log(_BEYOND), _GRID)
+    return crossed_on(grid, size(grid - middle), phase(grid - middle))
 
 
 def jackknife(records: int, of: Callable[[FloatArray], Any]) -> Estimate:

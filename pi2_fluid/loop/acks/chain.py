@@ -1,0 +1,183 @@
+"""One Reno flow as a Markov chain: its mean window at a probability, and how that answers.
+
+A loop has one window for all flows, which moves by its mean. Flows draw their signals one by one,
+so that their windows scatter; a window that hears one is cut over the next acknowledgements, and
+neither grows nor hears more meanwhile; it is a whole number, and counts a window's
+acknowledgements before it grows by one. With few segments that is much of what it does. All times
+are in round-trip times.
+
+Source: what Linux does (net/ipv4/tcp_input.c, tcp_cong.c): tcp_cwnd_reduction and RFC 6937;
+tcp_init_cwnd_reduction, which clears snd_cwnd_cnt; tcp_reno_ssthresh, cwnd >> 1, at least 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from pi2_fluid.values import ComplexArray, FloatArray
+
+_LEAST: Final = 2  # segments, below which no window is cut
+_FINE: Final = 4  # states a segment, where windows are no whole numbers
+_COUNTED: Final = 8  # phases of the counter of acknowledgements until the window grows
+_STEPS: Final = 12  # of a reduction at most, each of ...
+_PHASES: Final = 3  # ... so many exponential times
+_REACH: Final = 3.2  # mean windows up to which there are states, and ...
+_MORE: Final = 6  # ... so many segments more
+
+
+class Rules(NamedTuple):
+    """What a flow is taken to do beside growing by one a round trip and halving at a signal."""
+
+    pauses: bool = True
+    """While a reduction is carried out it does not grow, nor hear another signal."""
+    whole: bool = True
+    """Windows are whole numbers: half of an odd one is rounded down, and 2 is the least."""
+    counts: bool = True
+    """It grows when a window has been acknowledged since the last growth or reduction."""
+
+
+class Chain:
+    """The states of a flow, and the rates from each to others, in 1/round-trip time.
+
+    Parameters
+    ----------
+    window : float
+        Mean (segments), for which there are states enough.
+    rules : Rules
+        What it does.
+    """
+
+    def __init__(self, window: float, rules: Rules) -> None:
+        self.window, self.rules = window, rules
+        self.step = 1 if rules.whole else _FINE
+        self.lowest = _LEAST if rules.whole else 1
+        self.highest = self.step * max(12, int(_REACH * window) + _MORE)
+        self._number: dict[tuple[int, ...], int] = {}
+        self._windows: list[float] = []
+        moves = list(self._moves())
+        rows, columns, free, heard = (np.array(column) for column in zip(*moves, strict=True))
+        size = len(self._windows)
+        self.windows: FloatArray = np.array(self._windows)
+        self._free, self._heard = (
+            _generator(rows, columns, rates, size) for rates in (free, heard)
+        )
+
+    def _state(self, window: float, *key: int) -> int:
+        """Return the number of a state, a new one if there was none."""
+        if key not in self._number:
+            self._number[key] = len(self._windows)
+            self._windows.append(window)
+        return self._number[key]
+
+    def _moves(self) -> Iterator[tuple[int, int, float, float]]:
+        """Yield from, to, rate, and what of the rate is for each unit of the probability."""
+        step = self.step
+        phases = _COUNTED if self.rules.whole and self.rules.counts else 1
+        for i in range(self.lowest, self.highest + 1):
+            window, new = i / step, max(i // 2, self.lowest)
+            reduction = list(self._reduction(i, new)) if self.rules.pauses else []
+            first = self._state(reduction[0][1], i, 1, 0) if reduction else self._open(new, 0)
+            for phase in range(phases):
+                here = self._open(i, phase)
+                if i < self.highest:
+                    ahead = (i, phase + 1) if phase + 1 < phases else (i + 1, 0)
+                    yield here, self._open(*ahead), float(phases * step), 0.0
+                yield here, first, 0.0, window
+            for k, (lasts, held) in enumerate(reduction):
+                here = self._state(held, i, 1, k)
+                last = k + 1 == len(reduction)
+                after = (
+                    self._open(new, 0) if last else self._state(reduction[k + 1][1], i, 1, k + 1)
+                )
+                yield here, after, 1.0 / lasts, 0.0
+
+    def _open(self, i: int, phase: int) -> int:
+        return self._state(i / self.step, i, 0, phase)
+
+    def _reduction(self, i: int, new: int) -> Iterator[tuple[float, float]]:
+        """Yield how long each part of a reduction lasts, and the window meanwhile.
+
+        It ends with the acknowledgement of what was sent last before it, 1/W of a round trip before
+        a whole one. Until then PRR sends what its part of the new window allows, rounded up.
+        """
+        window, target = i / self.step, new / self.step
+        acks = max(int(window) - 1, 1)
+        heard = np.arange(1, acks + 1)
+        sent = target * heard / window
+        held = np.maximum(window - heard + (np.ceil(sent) if self.rules.whole else sent), target)
+        for part in np.array_split(held, min(acks, _STEPS)):
+            lasts = len(part) / acks * max(1.0 - 1.0 / window, 0.5)
+            for _ in range(_PHASES):
+                yield lasts / _PHASES, float(part.mean())
+
+    # What it says
+
+    def shares(self, p: float) -> FloatArray:
+        """Return the part of the time in each state, at a probability of signals."""
+        from scipy.sparse.linalg import spsolve  # 0.1 s to import
+
+        system = (self._free + p * self._heard).T.tolil()
+        system[0, :] = 1.0
+        first = np.zeros(len(self.windows))
+        first[0] = 1.0
+        found: FloatArray = spsolve(system.tocsc(), first)
+        return found
+
+    @cached_property
+    def p(self) -> float:
+        """The probability at which the mean window is as said."""
+        from scipy.optimize import brentq
+
+        def excess(log_p: float) -> float:
+            return float(self.shares(float(np.exp(log_p))) @ self.windows) - self.window
+
+        low, high = (float(np.log(c / self.window**2)) for c in (0.3, 6.0))
+        return float(np.exp(brentq(excess, low, high, xtol=1e-5)))
+
+    def answer(self, angles: FloatArray) -> ComplexArray:
+        """Return dln(mean window)/dln(p) at s R = j times each of some angles."""
+        from scipy.sparse import identity
+        from scipy.sparse.linalg import spsolve
+
+        shares = self.shares(self.p)
+        back = (self._free + self.p * self._heard).T.tocsc()
+        driven = (self.p * (self._heard.T @ shares)).astype(complex)
+        unit = identity(len(shares), format="csc")
+        found: ComplexArray = np.empty(len(angles), dtype=complex)
+        for k, angle in enumerate(angles):
+            solved: Any = spsolve(1j * angle * unit - back, driven)
+            found[k] = self.windows @ solved / self.window
+        return found
+
+
+def _generator(
+    rows: FloatArray, columns: FloatArray, rates: FloatArray, size: int
+) -> csr_matrix[np.float64]:
+    """Return the matrix of rates, whose rows add up to 0."""
+    from scipy.sparse import csr_matrix, diags
+
+    places = (rows.astype(int), columns.astype(int))
+    matrix: Any = csr_matrix((rates, places), shape=(size, size))
+    found: csr_matrix[np.float64] = (matrix - diags(matrix @ np.ones(size))).tocsr()
+    return found
+
+
+def reduction_spread(angles: FloatArray) -> ComplexArray:
+    """Return what it makes of a cut to be spread over one round trip, P of docs/theory_acks.md."""
+    s = 1j * angles
+    result: ComplexArray = -np.expm1(-s) / s
+    return result
+
+
+def mean_field(window: float, angles: FloatArray) -> ComplexArray:
+    """Return the same as `Chain.answer` of one window that stands for all, as loops have it."""
+    spread = reduction_spread(angles)
+    result: ComplexArray = -spread / (1j * angles * window + 1.0 + spread)
+    return result
