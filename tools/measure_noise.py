@@ -1,4 +1,4 @@
-"""Compare `delay_sd` with packets at forty loads and in networks: the tables of docs/packets.md.
+"""Compare `delay_sd` with packets at 46 loads and in networks: the tables of docs/packets.md.
 
     python tools/measure_noise.py [--seeds 4] [--first 1] [--end 64]
 
@@ -26,6 +26,7 @@ ABOVE: Final = 0.98  # of the time, for which bars hold
 BARS: Final = {"one class": 0.25, "mixture": 0.35}
 
 PI2, PI2_ECN, COUPLED, DUAL = pf.Pi2(), pf.Pi2(ecn=True), pf.CoupledPi2(), pf.DualPi2()
+LINUX_PIE = pf.Pie()  # which spreads its signals
 PIE, PIE_ECN = pf.Pie(derandomize=False), pf.Pie(derandomize=False, ecn=True)
 RENO, CUBIC, CRENO = pf.Reno(), pf.Cubic(), pf.CReno()
 SCALABLE, PRAGUE, DCTCP = pf.Scalable(), pf.Prague(), pf.Dctcp(law="renewal")
@@ -88,6 +89,12 @@ LOADS: Final = (
     of(DUAL, "50Mbit/s", (CUBIC, 5, "40ms"), (DCTCP, 3, "40ms")),
     of(DUAL, "20Mbit/s", (CUBIC, 2, "25ms"), (PRAGUE, 2, "25ms")),
     of(DUAL, "100Mbit/s", (RENO, 20, "20ms"), (PRAGUE, 5, "40ms"), ecn=True),
+    of(LINUX_PIE, "40Mbit/s", (RENO, 12, "20ms")),
+    of(LINUX_PIE, "40Mbit/s", (RENO, 20, "60ms")),
+    of(LINUX_PIE, "20Mbit/s", (RENO, 20, "50ms")),
+    of(LINUX_PIE, "40Mbit/s", (RENO, 20, "80ms")),
+    of(LINUX_PIE, "20Mbit/s", (CUBIC, 10, "30ms")),
+    of(LINUX_PIE, "60Mbit/s", (RENO, 20, "50ms"), (RENO, 20, "90ms")),
 )
 
 
@@ -150,7 +157,8 @@ def name_of(load: Load) -> str:
     gain = f", gains × {load.gain:g}" if load.gain != 1.0 else ""
     ecn = ", ECN" if load.ecn else ""
     rate = load.rate.replace("Mbit", " Mbit")
-    return f"{queue[type(load.aqm).__name__]}, {rate}, {who}{ecn}{gain}"
+    name = "PIE, signals spread" if load.aqm.signal_spacing else queue[type(load.aqm).__name__]
+    return f"{name}, {rate}, {who}{ecn}{gain}"
 
 
 def queue_of(load: Load) -> pf.Aqm:
@@ -189,6 +197,7 @@ def measure(seeds: list[int], end: float) -> Iterator[Row]:
         delay = runs.sojourn.isel(band=0) if "band" in runs.sojourn.dims else runs.sojourn
         above = float((runs.controller > 0.0).mean())
         kind = "one class" if len(flows) == 1 else "mixture"
+        kind = "spread" if load.aqm.signal_spacing else kind
         sd, error = spread_of(delay)
         yield Row(name_of(load), kind, margin, equal, varied, rates, sd, error, above)
 
@@ -238,7 +247,7 @@ def main() -> None:
         for row in found(seeds, given.end):
             rows.append(row)
             print(row.text(), flush=True)
-    for kind, bar in (*BARS.items(), ("network", BARS["mixture"])):
+    for kind, bar in (*BARS.items(), ("spread", 0.25), ("network", 0.35)):
         for line in summary(kind, rows, bar):
             print(line)
 

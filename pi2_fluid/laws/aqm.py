@@ -290,6 +290,14 @@ class Aqm(Stated, Record, ABC):
         """Whether each packet is signalled by a lot of its own, whatever came of those before."""
         return True
 
+    @property
+    def signal_spacing(self) -> float:
+        """To what the probabilities of packets add up from a signal to the first that may follow.
+
+        0 of independent lots. Signals are 1 + `signal_spacing` over the probability apart.
+        """
+        return 0.0
+
     def controller(self, state: tuple[Number, ...]) -> Number:
         """Return the controller's variable, the first state unless overridden."""
         return state[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +60,8 @@ class NoisyLoop(LoopAnswers):
         ------
         UnsupportedError
             If the queue draws no lots, or not one for each packet by a probability that is held
-            between updates (`Red`; `Pie` with `derandomize`; the L4S queue of `DualPi2` alone; what
-            acts on arrivals), or nothing is signalled to the flows.
+            between updates (`Red`; the L4S queue of `DualPi2` alone; what acts on arrivals), or
+            nothing is signalled to the flows.
         QuantityError, DomainError
             If `bin` is no time of 0 or more, or `by` or `cuts` is unknown.
 
@@ -74,7 +76,10 @@ class NoisyLoop(LoopAnswers):
         1e-3 and better. docs/theory_limits.md derives it and says how far packets follow: under the
         square within some 20 %, while `Pie`, whose table jumps within the reach of its noise,
         varies 1.2 to 1.9 times as far as this. Where L4S packets are served first,
-        echoes of flows with one round-trip time are left out. The noise of a sender that is none of
+        echoes of flows with one round-trip time are left out. `Pie` with `derandomize` spreads its
+        signals, so that their number varies less, and asks for 1.85 times as much as flows hear:
+        here its gains are taken to be that much smaller, by its table at 1.85 p, unlike in
+        `margins`. The noise of a sender that is none of
         its signals (slow start, short flows, switching on and off) is not in it.
 
         Examples
@@ -143,12 +148,13 @@ class NoisyLoop(LoopAnswers):
         at = positive(w)
         self._require_scalar("delay_spectrum")
         variances, _ = self._noise(0.0, cuts)
-        linear = self.linear
+        linear = self._as_packets.linear
         assert not isinstance(linear, DelayLoop), "of which nothing is signalled"
         densities = self._densities(cuts)
         if np.isfinite(variances).all():
             moving = [density for density in densities if density is not None]
-            each = iter(find_density(linear, self.update, moving, at.ravel()))
+            found = find_density(linear, self.update, moving, at.ravel(), self._in_common)
+            each = iter(self._shared_out(found))
             still = np.zeros(at.size)
             rows = [(still if one is None else next(each)).reshape(at.shape) for one in densities]
         else:
@@ -201,18 +207,19 @@ class NoisyLoop(LoopAnswers):
         validate_choice(cuts, CUTS, "cuts")
         if (window, cuts) not in self._noises:
             self._require_lots()
-            linear = self.linear
+            heard = self._as_packets
+            linear = heard.linear
             assert not isinstance(linear, DelayLoop), "of which nothing is signalled"
             moving = [density for density in self._densities(cuts) if density is not None]
-            found = find_spread(linear, self.update, moving, window)
+            found = find_spread(linear, self.update, moving, window, self._in_common)
             growing = found.growing.copy()
             unsure = np.isnan(growing) | (growing < 0.0) | may_grow_alone(linear)
             if isinstance(linear, AckLoop) and (linear.exchanges or linear.dual):
                 unsure |= growing > 0.0  # maybe by modes above the loop's reach alone
             if unsure.any():
-                growing[unsure] = self._search.counts(unsure)
+                growing[unsure] = heard._search.counts(unsure)
             settles = growing == 0.0
-            delay = np.where(settles, found.delay, np.inf)
+            delay = np.where(settles, self._shared_out(found.delay), np.inf)
             variable = np.where(settles, found.variable, np.inf)
             still = np.where(settles, 0.0, np.inf)
             each = iter(delay)
@@ -243,6 +250,55 @@ class NoisyLoop(LoopAnswers):
             scatter = scatter + np.zeros(self.shape)
             scaled = np.where(slope == 0.0, np.inf, slope) ** 2  # at p = 1 nothing more is heard
             found.append(scatter / scaled)
+        return found
+
+    @cached_property
+    def _as_packets(self) -> NoisyLoop:
+        """The loop as it is where signals are spread: of each of them 1 + spacing are asked for.
+
+        The queue's p is that many times the one that flows hear, and its table of gains is read
+        there.
+        """
+        aqm: Any = self.aqm
+        if not aqm.signal_spacing:
+            return self
+        more = 1.0 + aqm.signal_spacing
+        p = np.asarray(self._point.controller, dtype=float)
+        factor = aqm.gain_factor(np.minimum(more * p, 1.0)) / aqm.gain_factor(p) / more
+        factor = factor if self.shape else float(factor)
+        twin = copy.copy(self)
+        kept = {
+            *("numbers", "labels", "flows", "senders", "update", "rtt_terms", "clock", "bunch"),
+            *("_point", "operating_point"),
+        }
+        for name in set(vars(twin)) - kept:
+            del vars(twin)[name]
+        gains = {"alpha": aqm.alpha * factor, "beta": aqm.beta * factor}
+        twin.aqm = dataclasses.replace(aqm, derandomize=False, **gains)
+        return twin
+
+    @cached_property
+    def _in_common(self) -> FloatArray | None:
+        """Of what all classes hear alike, as of `_densities`: below 0 where signals are spread.
+
+        Signals come as a renewal process whose intervals vary by 1/(1 + spacing) of their mean, and
+        their number by the square of that. Each falls on a class by its share of packets.
+        """
+        if not self.aqm.signal_spacing:
+            return None
+        point, law = self._point, encode_slopes(self.aqm, self._point.controller)[0]
+        p = np.asarray(point.controller, dtype=float)
+        regular = 1.0 - 1.0 / (1.0 + self.aqm.signal_spacing) ** 2
+        found: FloatArray = -regular * p * (1.0 - p) / np.asarray(point.capacity * law**2)
+        return found + np.zeros(self.shape)
+
+    def _shared_out(self, rows: FloatArray) -> FloatArray:
+        """Rows of each class, that of all together spread over them."""
+        if self._in_common is None:
+            return rows
+        own = rows[:-1]
+        with np.errstate(invalid="ignore"):
+            found: FloatArray = own * (1.0 + rows[-1] / own.sum(axis=0))
         return found
 
     def _require_lots(self) -> None:

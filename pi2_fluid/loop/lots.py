@@ -27,8 +27,10 @@ def cut_factor(sender: Sender, cuts: str) -> FloatArray:
     return np.asarray(factor, dtype=float)
 
 
-def require_lots(aqm: Aqm, controller: FloatArray) -> None:
+def require_lots(aqm: Aqm, controller: FloatArray, *, alone: bool = True) -> None:
     """Refuse a queue that does not draw a lot for each packet by what it holds between updates.
+
+    If not `alone`, among several links, also one that spreads its signals.
 
     Raises
     ------
@@ -42,10 +44,10 @@ def require_lots(aqm: Aqm, controller: FloatArray) -> None:
             " for which alone the noise of signals is derived: give a PI law, such as Pi2, or"
             " simulate."
         )
-    if not aqm.signals_by_lot:
+    if not aqm.signals_by_lot and not alone:
         raise UnsupportedError(
-            f"{name} derandomize = True spreads its signals, whose noise is not derived: give"
-            " derandomize=False, which makes the delay vary more, or simulate."
+            f"{name} derandomize = True spreads its signals, whose noise is not derived among"
+            " several links: give derandomize=False, which makes the delay vary more, or simulate."
         )
 
 

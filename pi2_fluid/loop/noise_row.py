@@ -44,11 +44,14 @@ class Row:
         update: str,
         density: Sequence[FloatArray],
         window: float,
+        together: FloatArray | None = None,
     ) -> None:
         self.size = math.prod(loop.shape)
         self.window = window
         self.half_sample = update == "delayed"
-        self.noise = np.array([np.broadcast_to(one, loop.shape).ravel() for one in density]) / np.pi
+        all_of_it = [*density] if together is None else [*density, together]
+        noises = [np.broadcast_to(one, loop.shape).ravel() for one in all_of_it]
+        self.noise, self.together = np.array(noises) / np.pi, together is not None
         plants = told_once(loop)
         places = np.argwhere(np.ones(plants.shape)).T
         self.plants = replace(plants.element(tuple(places)), shape=(places.shape[1],))
@@ -74,7 +77,7 @@ class Row:
         if self.half_sample:
             law = law * np.exp(-s * controller.interval / 2)
         back = 1.0 + law * each.sum(axis=0)
-        driven = noise * np.abs(each / back) ** 2 * w
+        driven = noise * np.abs(self.heard(each) / back) ** 2 * w
         variable = np.sum(driven, axis=0) * np.abs(law) ** 2
         unit = (s + 1.0 / self.longest[plant]) ** controller_order(controller)
         curve = denominator / (leading_coefficient(controller) * unit) * back
@@ -89,7 +92,7 @@ class Row:
         each, images, total = self.images(s, self.pairs)
         seen = self.seen(np.asarray(images.imag, dtype=float))
         over = each.sum(axis=0) / (images * T)
-        sizes = np.abs(each) ** 2
+        sizes = np.abs(self.heard(each)) ** 2
         A, B = sizes.sum(axis=1)[..., plant], (sizes * seen).sum(axis=1)[..., plant]
         C = (sizes * seen * over.conj()).sum(axis=1)[..., plant]
         E = (np.abs(over) ** 2 * seen).sum(axis=0)[..., plant]
@@ -115,6 +118,7 @@ class Row:
         pairs = max(self.pairs, abs(at))
         each, images, total = self.images(s, pairs)
         over = (each.sum(axis=0) / (images * T))[pairs + at]
+        each = self.heard(each)
         A = (np.abs(each) ** 2).sum(axis=1)[..., plant]
         own = each[:, pairs + at][..., plant]
         s = s[:, plant * 0]
@@ -124,6 +128,12 @@ class Row:
         found = np.abs(own) ** 2 * (1.0 - 2.0 * back.real) + A * np.abs(back) ** 2
         result: FloatArray = (noise * found)[:, 0]
         return result
+
+    def heard(self, each: ComplexArray) -> ComplexArray:
+        """Return each class's response and, last, that of all to what all hear together."""
+        if not self.together:
+            return each
+        return np.concatenate([each, each.sum(axis=0, keepdims=True)])
 
     @property
     def pairs(self) -> int:

@@ -65,7 +65,11 @@ class Spread(NamedTuple):
 
 
 def find_spread(
-    loop: LinearLoop | AckLoop, update: str, density: Sequence[FloatArray], window: float
+    loop: LinearLoop | AckLoop,
+    update: str,
+    density: Sequence[FloatArray],
+    window: float,
+    together: FloatArray | None = None,
 ) -> Spread:
     """Return what white noise in what each class hears does to an array of loops.
 
@@ -78,6 +82,9 @@ def find_spread(
         Of each of the loop's classes: the noise, in the controller's variable (squared, s).
     window : float
         The bins over which the delay is averaged (s); 0: none.
+    together : numpy.ndarray, optional
+        Of noise that all classes hear alike, below 0 where what they hear is anticorrelated. Its
+        share is the last row of the variances.
 
     Notes
     -----
@@ -88,7 +95,7 @@ def find_spread(
     """
     if isinstance(loop, AckLoop):
         loop = without_echoes(loop)
-    row = Row(loop, update, density, window)
+    row = Row(loop, update, density, window, together)
     rtts = [cls.rtt for cls in loop.classes]
     low, high = LOWEST / float(np.max(rtts)), HIGHEST / float(np.min(rtts))
     terms, unit = row.flowing, 1.0
@@ -104,13 +111,17 @@ def find_spread(
 
 
 def find_density(
-    loop: LinearLoop | AckLoop, update: str, density: Sequence[FloatArray], w: FloatArray
+    loop: LinearLoop | AckLoop,
+    update: str,
+    density: Sequence[FloatArray],
+    w: FloatArray,
+    together: FloatArray | None = None,
 ) -> FloatArray:
     """Return what adds up over w > 0 to the variance of the delay, s^2 per rad/s.
 
     Parameters
     ----------
-    loop, update, density
+    loop, update, density, together
         As of `find_spread`.
     w : numpy.ndarray, shape (n,)
         rad/s, above 0; also above pi/T.
@@ -121,7 +132,7 @@ def find_density(
     """
     if isinstance(loop, AckLoop):
         loop = without_echoes(loop)
-    row = Row(loop, update, density, 0.0)
+    row = Row(loop, update, density, 0.0, together)
     chosen = np.arange(row.size)
     if update == "sampled":
         parts = [row.held_at(place, chosen) for place in w]

@@ -333,12 +333,86 @@ def test_cuts_of_many_windows_drawn_at_random():
     assert total > equal
 
 
+# --- signals that are spread ----------------------------------------------------------------
+
+
+def test_signals_that_are_spread_come_as_regularly_as_that() -> None:
+    """Of PIE's rule, drawn: 1.85/p from one to the next, and the variance of a long count."""
+    rng, p, runs, packets = np.random.default_rng(3), 0.02, 2000, 20_000
+    spacing = pf.Pie().signal_spacing
+    gaps = np.ceil(spacing / p) - 1 + rng.geometric(p, (runs, 400))
+    gaps = np.minimum(gaps, np.ceil(8.5 / p))
+    count = (np.cumsum(gaps, axis=1) <= packets).sum(axis=1)
+    assert count.mean() == pytest.approx(packets * p / (1.0 + spacing), rel=0.01)
+    # 2000 runs know a variance to 3 %; that p is not small adds 2.
+    index = count.var() / count.mean()
+    assert index == pytest.approx((1.0 - p) / (1.0 + spacing) ** 2, rel=0.12)
+
+
+SPREAD = [pf.Flows(pf.Reno(), 12, "40ms")]
+
+
+@pytest.mark.parametrize("clock", ["acks", "rate"])
+def test_a_queue_that_spreads_is_one_with_smaller_gains_and_a_regular_count(clock):
+    """By hand: gains by the table at 1.85 p over 1.85, and the variance over 1.85^2."""
+    model = {"capacity": "20Mbit/s", "update": "sampled", "clock": clock}
+    spread = pf.Loop(SPREAD, pf.Pie(), **model)
+    p = float(spread.operating_point.p[0])
+    queue = pf.Pie(derandomize=False)
+    factor = queue.gain_factor(1.85 * p) / queue.gain_factor(p) / 1.85
+    alpha, beta = factor * queue.alpha, factor * queue.beta
+    smaller = pf.Loop(SPREAD, dataclasses.replace(queue, alpha=alpha, beta=beta), **model)
+    assert spread.delay_sd() == pytest.approx(smaller.delay_sd() / 1.85, rel=1e-4)
+    assert spread.signal_spread() == pytest.approx(smaller.signal_spread() / 1.85, rel=1e-4)
+    # Who is signalled is as random as ever: 1/3 of Reno's.
+    varied = spread.delay_sd(cuts="varied") / smaller.delay_sd()
+    assert varied == pytest.approx(np.sqrt(1.85**-2 + 1 / 3), rel=1e-4)
+    w = [1.0, 10.0, 100.0]
+    density = smaller.delay_spectrum(w) / 1.85**2
+    np.testing.assert_allclose(spread.delay_spectrum(w), density, rtol=1e-9)
+
+
+def test_halves_of_a_class_hear_parts_of_one_regular_sequence():
+    """Each of them by itself hears more noise than its part of what both make."""
+    model = {"capacity": "20Mbit/s", "update": "sampled", "clock": "acks"}
+    halves = [pf.Flows(pf.Reno(), n, "40ms", str(n)) for n in (4, 8)]
+    whole, parts = pf.Loop(SPREAD, pf.Pie(), **model), pf.Loop(halves, pf.Pie(), **model)
+    for cuts in ("equal", "varied"):
+        sd = whole.delay_sd(cuts=cuts)
+        assert parts.delay_sd(cuts=cuts) == pytest.approx(sd, rel=1e-4)
+        assert np.hypot(*parts.delay_sd(cuts=cuts, by="class")) == pytest.approx(sd, rel=1e-4)
+
+
+def test_arrays_of_gains_of_a_queue_that_spreads():
+    model = {"capacity": "20Mbit/s", "update": "sampled", "clock": "acks"}
+    gains = np.array([0.06, 0.125, 0.25])
+    found = pf.Loop(SPREAD, pf.Pie(alpha=gains), **model).delay_sd(cuts="varied")
+    for sd, alpha in zip(found, gains, strict=True):
+        one = pf.Loop(SPREAD, pf.Pie(alpha=alpha), **model).delay_sd(cuts="varied")
+        assert sd == pytest.approx(one, rel=3e-4)
+
+
+@pytest.mark.slow
+def test_packets_of_pie_scatter_as_far():
+    """Linux's own PIE, whose signals are spread; a run scatters by some 5 %."""
+    flows = [pf.Flows(pf.Reno(), 20, "60ms", start_jitter="1s")]
+    loop = pf.Loop(flows, pf.Pie(), capacity="40Mbit/s", update="sampled", clock="acks")
+    scenario = pf.Scenario(48.0, pf.Link("40Mbit/s", buffer=20_000), pf.Pie(), flows)
+    runs = pf.packet.simulate(scenario, seeds=[301, 302, 303], bin=0.02, threads=1)
+    delay = runs.sojourn.sel(time=slice(8.0, None))
+    measured = float(np.sqrt(delay.var("time").mean()))
+    assert 0.8 < loop.delay_sd("20ms", cuts="varied") / measured < 1.2
+
+
 REFUSED = {
     "a price": lambda: pf.NetworkLoop(
         pf.Network(
             pf.Node("a", pf.Link("200Mbit/s", packet_size="1000B"), pf.Price()),
             pf.Flows(pf.Paganini(), 32, "40ms"),
         )
+    ),
+    "signals that are spread among links": lambda: pf.NetworkLoop(
+        pf.Network(pf.Node("a", pf.Link("20Mbit/s"), pf.Pie()), pf.Flows(pf.Reno(), 9, "40ms"))
     ),
     "an array of loops": lambda: pf.Loop(
         pf.Flows(pf.Reno(), 10, "40ms"), pf.Pi2(alpha=[0.1, 0.2]), capacity="40Mbit/s"

@@ -253,7 +253,6 @@ REFUSED = {
         "continuous",
         "DualPi2 does not draw lots here",
     ),
-    "spread signals": (pf.Reno(), pf.Pie, "sampled", "Pie derandomize = True spreads its signals"),
 }
 
 

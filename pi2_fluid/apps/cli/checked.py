@@ -277,14 +277,20 @@ def _load(one: Verdict, who: str, any_of_them: str) -> str:
     return some + re.sub(r"(?<= )(flows?)(?= on)", rf"{who} \1", traffic.text, count=1)
 
 
-def _chance(one: Verdict) -> str:
-    """Return by how much chance alone moves the delay."""
-    parts = [
+def _chance(verdict: Verdict) -> str:
+    """Return by how much chance alone moves the delay; not where the linear loop does not know."""
+    known = [
         f"{plus_minus(each.delay_sd)} with {each.flows} flow{'s' * (each.flows != 1)}"
-        + (" (p' falls to 0 now and then)" if each.large else "")
-        for each in one.chance
+        for each in verdict.chance
+        if not each.large
     ]
-    return f"the delay scatters by {', '.join(parts)}, over {_ms(one.rtt)}"
+    unknown = [
+        f"with {each.flows} flow{'s' * (each.flows != 1)} p' falls to 0 now and then"
+        for each in verdict.chance
+        if each.large
+    ]
+    said = [f"the delay scatters by {', '.join(known)}, over {_ms(verdict.rtt)}"] if known else []
+    return "; ".join([*said, *unknown])
 
 
 def _limit(limit: float, one: Verdict) -> str:

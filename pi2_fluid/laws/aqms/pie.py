@@ -66,6 +66,7 @@ _DECAY: Final = {"linux6.18": 1.0 - 1.0 / 64.0, "linux4.14": 0.98, "rfc8033": 0.
 STEP: Final = 0.02
 _CAPPED_ABOVE: Final = 0.1
 _LONG_DELAY: Final = 0.25  # s
+_SPACING: Final = 0.85  # of probabilities that have added up, before a signal may come
 # A p this close (relative) to an edge counts as on it, hence not below it: powers of ten computed
 # by 10.0**x or logspace may come out one rounding below the decade, a jump of 12 dB.
 _SNAP: Final = 1e-9
@@ -296,6 +297,11 @@ class Pie(PiFamily):
         """Whether `derandomize` is not in force."""
         spread = self.variant == "linux6.18" if self.derandomize is None else self.derandomize
         return not spread
+
+    @property
+    def signal_spacing(self) -> float:
+        """0.85 where `derandomize` is in force (RFC 8033, section 5.4)."""
+        return 0.0 if self.signals_by_lot else _SPACING
 
     @property
     def gain_table(self) -> str:

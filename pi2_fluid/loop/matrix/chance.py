@@ -177,7 +177,7 @@ class NoisyNetwork(ControlHints):
         for column, queue in enumerate(linear.signals):
             place = linear.places[queue]
             law, at_rest = self.network.nodes[place].aqm, point.controller.to_numpy()[place]
-            require_lots(law, at_rest)
+            require_lots(law, at_rest, alone=False)
             slopes = dict(zip(("classic", "scalable"), encode_slopes(law, at_rest), strict=True))
             packets = (point.share * point.capacity).to_numpy()[place]
             for row, number in enumerate(linear.moving):
