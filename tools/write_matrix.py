@@ -52,13 +52,20 @@ def flows(*senders: pf.Sender, **where: Any) -> list[pf.Flows]:
     return [pf.Flows(sender, 2, "60ms", start=0.0, **where) for sender in senders]
 
 
+def _coupled(**where: Any) -> list[pf.Flows]:
+    """Return flows of both kinds, which one queue would signal for ever behind a slow start."""
+    return flows(pf.Reno(), pf.Scalable(), slow_start=False, **where)
+
+
 _BOTH = {"route": ["a", "b"]}
 SCENARIOS: dict[str, pf.Scenario] = {
     "one link, PI2": link(pf.Pi2(), *flows(pf.Reno())),
     "one link, own sender": link(pf.Pi2(), *flows(Aimd())),
+    "one link, PI2 coupled": link(pf.CoupledPi2(), *_coupled()),
     "one link, DualPI2": link(pf.DualPi2(), *flows(pf.Reno(), pf.Scalable())),
     "two links, PI2": links(pf.Pi2(), *flows(pf.Reno(), **_BOTH)),
     "two links, own sender": links(pf.Pi2(), *flows(Aimd(), **_BOTH)),
+    "two links, PI2 coupled": links(pf.CoupledPi2(), *_coupled(**_BOTH)),
     "two links, DualPI2": links(pf.DualPi2(), *flows(pf.Reno(), pf.Scalable(), **_BOTH)),
 }
 
