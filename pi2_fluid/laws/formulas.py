@@ -144,23 +144,23 @@ def _asked(law: Law) -> list[tuple[str, _Sides]]:
     """Return the functions of a law that its equations say, with their left sides."""
     if law.role == "sender":
         moving = [rf"\frac{{d{symbol(name)}}}{{dt}}" for name in law.states]
-        asked: list[tuple[str, _Sides]] = [("rate", lambda _: moving)]
+        functions: list[tuple[str, _Sides]] = [("rate", lambda _: moving)]
         if law.answers_at_once or law.overrides("sending_rate"):
-            asked.append(("sending_rate_under", lambda _: ["r"]))
-        return asked
+            functions.append(("sending_rate_under", lambda _: ["r"]))
+        return functions
     names = symbols_of(law)
     states = [names(f"state{place}") for place in range(len(law.initial()))]
-    asked = []
+    functions = []
     if law.overrides("drift"):
         moving = [rf"\frac{{d{state}}}{{dt}}" for state in states]
-        asked.append(("drift", lambda _: moving))
+        functions.append(("drift", lambda _: moving))
     if law.update_interval is not None:
-        asked.append(("update", lambda tape: _updated(tape, states)))
+        functions.append(("update", lambda tape: _updated(tape, states)))
     if "u" not in states:
-        asked.append(("controller", lambda _: ["u"]))
+        functions.append(("controller", lambda _: ["u"]))
     own = law.overrides("signals")
-    asked.append(("signals" if own else "encode", _bands))
-    return asked
+    functions.append(("signals" if own else "encode", _bands))
+    return functions
 
 
 def _bands(tape: Tape) -> list[str]:

@@ -211,11 +211,11 @@ class Tape:
                 needed.add(place)
                 if place >= self.first:
                     waiting += operands_of(self.rows[place - self.first])
-        given = len(self.inputs) + len(self.parameters)
-        kept = [*range(given), *sorted(place for place in needed if place >= given)]
-        new = {place: number for number, place in enumerate(kept)}
+        inputs = len(self.inputs) + len(self.parameters)
+        registers = [*range(inputs), *sorted(place for place in needed if place >= inputs)]
+        new = {place: number for number, place in enumerate(registers)}
         rows = []
-        for place in kept:
+        for place in registers:
             if place >= self.first:
                 row = self.rows[place - self.first]
                 arity = ARITY[row[0]]
@@ -227,7 +227,9 @@ class Tape:
         return replace(
             self,
             constants=tuple(
-                self.constants[place - given] for place in kept if given <= place < self.first
+                self.constants[place - inputs]
+                for place in registers
+                if inputs <= place < self.first
             ),
             rows=tuple(rows),
             outputs=tuple(new[place] for place in outputs),

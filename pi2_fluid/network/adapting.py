@@ -39,7 +39,7 @@ def at_rate(cells: Sequence[Cell], rate: object) -> list[Cell]:
     return [_replaced(cell, _at_rate(cell, wanted)) for cell in cells]
 
 
-def over_paths(cells: Sequence[Cell], rtt: object, own: tuple[float, float]) -> list[Cell]:
+def over_paths(cells: Sequence[Cell], rtt: object, span: tuple[float, float]) -> list[Cell]:
     """Return cells whose base round-trip times span others (s); their own span is given.
 
     The logarithm of a time is mapped from the one span to the other; what lies outside its own goes
@@ -52,7 +52,7 @@ def over_paths(cells: Sequence[Cell], rtt: object, own: tuple[float, float]) -> 
             [
                 flow
                 if flow.sender.constant_rate is not None
-                else dataclasses.replace(flow, base_rtt=_mapped(float(flow.base_rtt), own, asked))
+                else dataclasses.replace(flow, base_rtt=_mapped(float(flow.base_rtt), span, asked))
                 for flow in cell.scenario.flows
             ],
         )
@@ -148,20 +148,20 @@ def _span_of(rtt: object) -> tuple[float, float]:
     return low, high
 
 
-def _mapped(value: float, own: tuple[float, float], asked: tuple[float, float]) -> float:
+def _mapped(value: float, span: tuple[float, float], onto: tuple[float, float]) -> float:
     """Return where a value of one span lies in another, by logarithms; ends stay ends."""
-    if own == asked and own[0] <= value <= own[1]:
+    if span == onto and span[0] <= value <= span[1]:
         return value
-    if asked[0] == asked[1]:
-        return asked[0]
-    if own[0] == own[1]:
-        return math.sqrt(asked[0] * asked[1])
-    if value <= own[0]:
-        return asked[0]
-    if value >= own[1]:
-        return asked[1]
-    part = math.log(value / own[0]) / math.log(own[1] / own[0])
-    return asked[0] * math.pow(asked[1] / asked[0], part)
+    if onto[0] == onto[1]:
+        return onto[0]
+    if span[0] == span[1]:
+        return math.sqrt(onto[0] * onto[1])
+    if value <= span[0]:
+        return onto[0]
+    if value >= span[1]:
+        return onto[1]
+    part = math.log(value / span[0]) / math.log(span[1] / span[0])
+    return onto[0] * math.pow(onto[1] / onto[0], part)
 
 
 def _with_counts(cell: Cell, wanted: Callable[[int], int]) -> Cell:

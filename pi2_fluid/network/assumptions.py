@@ -42,7 +42,7 @@ def check_assumptions(
     l4s_share : float or array
         Part of the capacity that L4S traffic takes beside Classic traffic in a dual queue.
     """
-    found = {}
+    broken = {}
     heard = [index for index, sender in enumerate(senders) if sender.signal is not None]
     small = [
         float(np.min(windows[index]))
@@ -54,13 +54,13 @@ def check_assumptions(
     rtts = [rtts[index] for index in heard]
     if small:
         smallest = min(small)
-        found["window"] = (
+        broken["window"] = (
             f"the window is {smallest:.3g} segments, below the 2 under which timeouts rule and the"
             " window laws do not hold: lower the load."
         )
     interval = aqm.update_interval if has_ticks(aqm, u) else None
     if interval is not None and any(some(interval > r * (1 + 1e-12)) for r in rtts):
-        found["update_interval"] = (
+        broken["update_interval"] = (
             f"update_interval = {float(np.max(interval)):.3g} s exceeds the round-trip"
             f" time {min(float(np.min(rtt)) for rtt in rtts):.3g} s, so only the exact"
             ' update="sampled" describes the loop: shorten T.'
@@ -71,23 +71,23 @@ def check_assumptions(
     if aqm.coupling is not None and beside:
         clamped = clamped or some(aqm.coupling * u > 1 + 1e-9)
     if clamped:
-        found["clamped"] = (
+        broken["clamped"] = (
             f"the controller rests at {float(np.max(u)):.3g}, above the value at which the queue"
             " clips its signal, so the loop is open there: lower the load."
         )
     wanted, load = aqm.full_load, aqm.load_at(u)
     if some(load < wanted * (1 - 1e-9)):
-        found["clamped"] = (
+        broken["clamped"] = (
             f"what arrives rests at {float(np.min(load)):.3g} of the capacity, below the"
             f" {float(np.max(wanted)):.3g} that {type(aqm).__name__} aims at, since its controller"
             " is at a bound of its own and acts no more: raise the load."
         )
     if some(l4s_share > (1.0 - aqm.kept_for_classic) * (1 + 1e-9)):
-        found["protection"] = (
+        broken["protection"] = (
             f"L4S traffic would take {100 * float(np.max(l4s_share)):.3g} % of the link, more than"
             " c_protection leaves it while Classic packets wait, so the queue does not rest there:"
             " add Classic flows or lower c_protection."
         )
-    for text in found.values():
+    for text in broken.values():
         warn_of(text)
-    return tuple(found)
+    return tuple(broken)

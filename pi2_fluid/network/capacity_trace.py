@@ -298,7 +298,7 @@ def _of_rows(
         for column, word in enumerate(rows.pop(0)[1][:2]):
             if inside := _BRACKETED.search(word):
                 units[column] = inside[1]
-    found: tuple[list[float], list[float]] = ([], [])
+    columns: tuple[list[float], list[float]] = ([], [])
     for number, row in rows:
         place = f"{name}, line {number}:"
         if len(row) < 2:
@@ -306,11 +306,11 @@ def _of_rows(
                 f"{place} {show_value(' '.join(row))} is not a time and a rate: give both, with a"
                 " comma between them."
             )
-        for text, own, dimension, to in zip(row, units, ("time", "rate"), found, strict=False):
+        for text, own, dimension, to in zip(row, units, ("time", "rate"), columns, strict=False):
             to.append(_number(text, own, dimension, place))
-    if not found[0]:
+    if not columns[0]:
         raise ScenarioError(f"{name} has no line with numbers: give times and rates.")
-    return found
+    return columns
 
 
 def _is_number(text: str) -> bool:

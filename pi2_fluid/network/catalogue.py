@@ -155,12 +155,12 @@ def describe_scenario(name: str) -> str:
     return named_text(name).partition("\n")[0].removeprefix("# ")
 
 
-def find_scenario(given: Any) -> Scenario:
+def find_scenario(source: Any) -> Scenario:
     """Return a scenario that is given as such, as a TOML file, or by name.
 
     Parameters
     ----------
-    given : Scenario, str or Path
+    source : Scenario, str or Path
         A text is a file, "-" standard input, or, where no such file exists, one of
         `scenario_names`.
 
@@ -180,30 +180,30 @@ def find_scenario(given: Any) -> Scenario:
     """
     from pi2_fluid.network.scenario import Scenario, require_scenario
 
-    if isinstance(given, Path):
-        return Scenario.load(given)
-    if not isinstance(given, str):
-        require_scenario(given)
-        found: Scenario = given
+    if isinstance(source, Path):
+        return Scenario.load(source)
+    if not isinstance(source, str):
+        require_scenario(source)
+        found: Scenario = source
         return found
-    if is_file(given):
-        return Scenario.load(given)
-    if given not in scenario_names() and ("/" in given or "." in given):
-        Scenario.load(given)  # says that there is no such file
+    if is_file(source):
+        return Scenario.load(source)
+    if source not in scenario_names() and ("/" in source or "." in source):
+        Scenario.load(source)  # says that there is no such file
     try:
-        return named_scenario(given)
+        return named_scenario(source)
     except QuantityError as error:
-        if is_of_tc(given):
-            raise QuantityError(f"{show_value(given)} {OF_TC}") from None
-        raise QuantityError(f"{given} is no file, and {error}") from None
+        if is_of_tc(source):
+            raise QuantityError(f"{show_value(source)} {OF_TC}") from None
+        raise QuantityError(f"{source} is no file, and {error}") from None
 
 
-def find_network(given: str) -> Network:
+def find_network(source: str) -> Network:
     """Return a network that is given as a TOML file, of it or of a scenario, or by name.
 
     Parameters
     ----------
-    given : str
+    source : str
         As of `find_scenario`, whose network is meant where it is one.
 
     Raises
@@ -220,10 +220,10 @@ def find_network(given: str) -> Network:
     from pi2_fluid.network.scenario import Scenario
     from pi2_fluid.network.text import in_file, is_scenario, read_text
 
-    if not is_file(given):
-        return find_scenario(given).network
-    name, text = read_text(given)
-    with in_file(name, given):
+    if not is_file(source):
+        return find_scenario(source).network
+    name, text = read_text(source)
+    with in_file(name, source):
         return Scenario.from_toml(text).network if is_scenario(text) else Network.from_toml(text)
 
 

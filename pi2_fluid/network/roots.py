@@ -42,9 +42,9 @@ def root_between(function: Callable[[float], float], low: float, high: float) ->
     if math.isnan(fa) or math.isnan(fb) or (fa > 0.0) == (fb > 0.0):
         return None
     c, fc = a, fa
-    part = 0.5
+    share = 0.5
     for _ in range(_MOST):
-        x = a + part * (b - a)
+        x = a + share * (b - a)
         fx = function(x)
         if math.isnan(fx):
             return None
@@ -58,10 +58,10 @@ def root_between(function: Callable[[float], float], low: float, high: float) ->
         if least == 0.0 or nearest > 0.5:
             return best
         xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
-        part = 0.5
+        share = 0.5
         if phi**2 < xi and (1.0 - phi) ** 2 < 1.0 - xi:
-            part = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (
+            share = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (
                 fc - fb
             )
-        part = min(max(part, nearest), 1.0 - nearest)
+        share = min(max(share, nearest), 1.0 - nearest)
     return best

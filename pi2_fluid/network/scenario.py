@@ -148,19 +148,19 @@ class Scenario(Written):
         *,
         network: Network | None = None,
     ) -> None:
-        kept: dict[str, Any] = {"link": link, "aqm": aqm, "flows": flows}
+        fields: dict[str, Any] = {"link": link, "aqm": aqm, "flows": flows}
         changes = as_tuple(changes, Change, "Scenario changes")
         if network is not None:
-            _require_alone(network, kept)
-            kept, changes = _parts_of(network, changes)
+            _require_alone(network, fields)
+            fields, changes = _parts_of(network, changes)
         # Which fields it has depends on what is kept, and so on what is given.
-        if "network" in kept:
+        if "network" in fields:
             object.__setattr__(self, "__class__", _Routed)
         elif isinstance(self, _Routed):  # one that was, and is made anew of one node
             object.__setattr__(self, "__class__", Scenario)
-        kept |= {"duration": duration, "changes": changes, "name": name}
+        fields |= {"duration": duration, "changes": changes, "name": name}
         for field in dataclasses.fields(self):
-            object.__setattr__(self, field.name, kept[field.name])
+            object.__setattr__(self, field.name, fields[field.name])
         self.__post_init__()
 
     def __post_init__(self) -> None:

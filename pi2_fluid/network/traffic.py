@@ -300,39 +300,40 @@ def _read(text: str) -> _Family:
     return _Family([Cell(*each) for each in parts], **head)
 
 
-def _family_of(given: object) -> _Family:
+def _family_of(source: object) -> _Family:
     """Return the cells of whatever a family is given as."""
-    if isinstance(given, Traffic):
-        return _Family(given.cells, given.name, given.title, given.note)
-    if isinstance(given, Cell):
-        return _Family([given])
-    if isinstance(given, Scenario):
-        return _Family([Cell(given)])
-    if isinstance(given, (str, Path)):
-        return _family_at(given)
-    if isinstance(given, Mapping):
-        return _Family([_named(name, scenario) for name, scenario in given.items()])
-    if isinstance(given, Iterable):
-        return _Family([cell for each in given for cell in _family_of(each).cells])
-    raise ScenarioError(f"traffic = {show_value(given)} is no family: give {_ways()}.")
+    if isinstance(source, Traffic):
+        return _Family(source.cells, source.name, source.title, source.note)
+    if isinstance(source, Cell):
+        return _Family([source])
+    if isinstance(source, Scenario):
+        return _Family([Cell(source)])
+    if isinstance(source, (str, Path)):
+        return _family_at(source)
+    if isinstance(source, Mapping):
+        return _Family([_named(name, scenario) for name, scenario in source.items()])
+    if isinstance(source, Iterable):
+        return _Family([cell for each in source for cell in _family_of(each).cells])
+    raise ScenarioError(f"traffic = {show_value(source)} is no family: give {_ways()}.")
 
 
-def _family_at(given: str | Path) -> _Family:
+def _family_at(source: str | Path) -> _Family:
     """Return the family of a word, a file, or the name of a scenario."""
-    if isinstance(given, Path) or is_file(given):
-        name, text = read_text(given)
-        with in_file(name, given):
+    if isinstance(source, Path) or is_file(source):
+        name, text = read_text(source)
+        with in_file(name, source):
             if is_family(text):
                 return _read(text)
             scenario = Scenario.from_toml(text)
-            return _Family([_named(scenario.name or Path(given).stem, scenario)])
-    if given in traffic_names():
-        family = _read(traffic_text(given))
-        return family._replace(name=family.name or given)
-    if given in scenario_names():
-        return _Family([Cell(named_scenario(given))])
+            return _Family([_named(scenario.name or Path(source).stem, scenario)])
+    if source in traffic_names():
+        family = _read(traffic_text(source))
+        return family._replace(name=family.name or source)
+    if source in scenario_names():
+        return _Family([Cell(named_scenario(source))])
     raise QuantityError(
-        f"traffic = {show_value(given)} is no word, no file and no scenario's name: give {_ways()}."
+        f"traffic = {show_value(source)} is no word, no file and no scenario's name: give"
+        f" {_ways()}."
     )
 
 
@@ -353,22 +354,22 @@ def _called(cells: Sequence[Cell]) -> list[Cell]:
     called = []
     numbers: dict[str, int] = {}
     for number, cell in enumerate(cells, 1):
-        each = (
+        named_cell = (
             cell
             if cell.name
             else dataclasses.replace(
                 cell, scenario=dataclasses.replace(cell.scenario, name=f"cell{number}")
             )
         )
-        if (first := numbers.setdefault(each.name, number)) != number:
+        if (first := numbers.setdefault(named_cell.name, number)) != number:
             raise ScenarioError(
-                f"cells {first} and {number} are both called {show_value(each.name)}: give each a"
-                " name of its own, as results call it."
+                f"cells {first} and {number} are both called {show_value(named_cell.name)}: give each"
+                " a name of its own, as results call it."
             )
-        if each.name == ALL:
+        if named_cell.name == ALL:
             raise ScenarioError(
                 f"cell {number} is called {ALL!r}, as results call the mean over all cells: give it"
                 " another name."
             )
-        called.append(each)
+        called.append(named_cell)
     return called

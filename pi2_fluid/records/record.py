@@ -349,18 +349,18 @@ def leaves(tree: object) -> list[Any]:
 
 def named_arrays(record: object) -> dict[str, Any]:
     """Return the array fields of a record and of the records in it, by the names of messages."""
-    found: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
     if not isinstance(record, Record):
-        return found
+        return arrays
     values = vars(record)
     for name in type(record).__dataclass_fields__:
         value = values.get(name)  # of a class variable there is none
         if type(value) in _NO_ARRAYS:
             continue
-        found |= named_arrays(value)
+        arrays |= named_arrays(value)
         if _rank(value) > 0:
-            found[f"{type(record).__name__} {name}"] = value
-    return found
+            arrays[f"{type(record).__name__} {name}"] = value
+    return arrays
 
 
 def numbers_of(record: Record, without: Collection[str] = ()) -> dict[str, Any]:

@@ -181,12 +181,12 @@ class _Guest:
             (folder / name).mkdir()
         shutil.copy(self._machine.program, folder / "init")
         (folder / "plan").write_text(plan, encoding="utf-8")
-        said: list[str] = []
+        lines: list[str] = []
         with (folder / "errors").open("w+", errors="replace") as errors:
             process = self._start(folder, errors)
             with process:
                 try:
-                    done = self._listen(process, said)
+                    done = self._listen(process, lines)
                 finally:
                     # Nobody may end it once it is gone: its number may be another's then.
                     with self._lock:
@@ -196,7 +196,7 @@ class _Guest:
                 raise _EndedError
             if not done:
                 errors.seek(0)
-                raise self._failure(said, errors.read().splitlines())
+                raise self._failure(lines, errors.read().splitlines())
 
     def end(self) -> None:
         """Have it end now, if it runs, and not begin, if it does not."""
@@ -238,7 +238,7 @@ class _Guest:
             )
         return self._process
 
-    def _listen(self, process: subprocess.Popen[str], said: list[str]) -> bool:
+    def _listen(self, process: subprocess.Popen[str], lines: list[str]) -> bool:
         """Hear it to its end, and return whether it did all it was told."""
         assert process.stdout is not None
         for line in process.stdout:
@@ -249,8 +249,8 @@ class _Guest:
             elif words == ["guest", "done"]:
                 return True
             elif line.strip():
-                said.append(line.strip())
-                del said[:-_LINES]
+                lines.append(line.strip())
+                del lines[:-_LINES]
         return False
 
     def _failure(self, said: list[str], errors: list[str]) -> SolverError:

@@ -97,8 +97,8 @@ def _packets(log: Log, scenario: Scenario, kind: str, owners: IntArray, duration
     owner = owners[flow]
     band = _l4s(rows["ecn_in"], scenario, owner) if law.bands > 1 else np.zeros_like(flow)
     line = flow if law.queues_flows else band  # in which packets keep their order
-    found = fates(rows, line)
-    left, dropped = found < QUEUED, found > QUEUED
+    fate = fates(rows, line)
+    left, dropped = fate < QUEUED, fate > QUEUED
     went = np.where(left, came + sojourns(rows), duration)
     if kind in _AT_DEQUEUE or law.signals_at == "dequeue":
         for one in np.unique(line):
@@ -112,7 +112,7 @@ def _packets(log: Log, scenario: Scenario, kind: str, owners: IntArray, duration
         dropped & (went < duration),
         went.clip(max=duration),
     )
-    marked = left & (found == _CE) & (rows["ecn_in"] != _CE)
+    marked = left & (fate == _CE) & (rows["ecn_in"] != _CE)
     size = rows["bytes"].astype(np.int64)
     found_packets = _Packets(came, went, left, dropped, marked, flow, owner, band, size)
     return _only(found_packets, came < duration)

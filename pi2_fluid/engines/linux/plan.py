@@ -126,7 +126,7 @@ def make_plan(scenario: Scenario, seed: int, length: float = 0.1, queue: Told | 
         If something that is counted is no whole number, or a number is out of range.
     """
     _require_network(scenario)
-    own = qdisc_of(scenario.aqm, scenario.link)
+    qdisc = qdisc_of(scenario.aqm, scenario.link)
     _require_times(scenario)
     for index in range(len(scenario.flows)):
         _require_flows(scenario, index)
@@ -142,7 +142,7 @@ def make_plan(scenario: Scenario, seed: int, length: float = 0.1, queue: Told | 
         *_switches(scenario),
         *(message.order() for message in _ways_back(paths)),
         f"rest {_REST}",
-        *(message.order() for message in _bottleneck(scenario, queue or own)),
+        *(message.order() for message in _bottleneck(scenario, queue or qdisc)),
         *_changes(scenario),
         *_classes(scenario, paths),
         *_flows(scenario, seed),
@@ -382,20 +382,20 @@ def _require_flows(scenario: Scenario, index: int) -> None:
 
 
 def _require_datagrams(flow: Flows, link: int, place: str) -> None:
-    told, size = flow.sender.packet_parameters(), int(flow.packet_size or link)
+    parameters, size = flow.sender.packet_parameters(), int(flow.packet_size or link)
     for what, name in (("peak", "peak"), ("poisson", "spacing"), ("pause", "off")):
-        if told[what]:
+        if parameters[what]:
             raise UnsupportedError(
                 f"{place} {name} = {show_value(getattr(flow.sender, name))} is not what the guest's"
                 " program does, which sends bursts at once and evenly: leave it out, or use another"
                 " engine, e.g. Packets()."
             )
     _whole(size, f"{place} packet_size", _LEAST_DATAGRAM, link)
-    rest = int(told["burst"]) % size
-    if told["burst"] and 0 < rest < _LEAST_DATAGRAM:
+    rest = int(parameters["burst"]) % size
+    if parameters["burst"] and 0 < rest < _LEAST_DATAGRAM:
         raise DomainError(
-            f"{place} burst = {show_value(told['burst'])} B leaves {rest} B for its last packet,"
-            f" less than the {_LEAST_DATAGRAM} B of headers: give some more, or less."
+            f"{place} burst = {show_value(parameters['burst'])} B leaves {rest} B for its last"
+            f" packet, less than the {_LEAST_DATAGRAM} B of headers: give some more, or less."
         )
 
 

@@ -102,19 +102,19 @@ def _simulate(pi2: Any, asked: dict[str, Any], seed: int) -> None:
         os._exit(code)  # without ns-3's destructors
 
 
-def _request(pi2: Any, asked: dict[str, Any], seed: int) -> Any:
-    made = pi2.Request()
-    for told in asked["links"]:
+def _request(pi2: Any, plan: dict[str, Any], seed: int) -> Any:
+    request = pi2.Request()
+    for entry in plan["links"]:
         link = pi2.Link()
-        _describe(link.queue, told["queue"])
-        for reason in told["queue"]["full"]:
+        _describe(link.queue, entry["queue"])
+        for reason in entry["queue"]["full"]:
             link.full.push_back(reason)
-        link.capacity, link.delay = told["capacity"], told["delay"]
-        made.add_link(link)
-    for told in asked["classes"]:
-        one = pi2.Class()
-        if told["congestion"]:
-            _describe(one.congestion, told["congestion"])
+        link.capacity, link.delay = entry["capacity"], entry["delay"]
+        request.add_link(link)
+    for entry in plan["classes"]:
+        group = pi2.Class()
+        if entry["congestion"]:
+            _describe(group.congestion, entry["congestion"])
         for name in (
             "interval",
             "first",
@@ -128,14 +128,14 @@ def _request(pi2: Any, asked: dict[str, Any], seed: int) -> Any:
             "delayed_ack",
             "ecn",
         ):
-            setattr(one, name, told[name])
-        made.add_class(one)
-    for change in asked["changes"]:
-        made.add_change(*change)
-    for flow in asked["flows"]:
-        made.add_flow(*flow)
-    for edge in asked["edges"]:
-        made.edges.push_back(edge)
+            setattr(group, name, entry[name])
+        request.add_class(group)
+    for change in plan["changes"]:
+        request.add_change(*change)
+    for flow in plan["flows"]:
+        request.add_flow(*flow)
+    for edge in plan["edges"]:
+        request.edges.push_back(edge)
     for name in (
         "packet_size",
         "segment",
@@ -145,9 +145,9 @@ def _request(pi2: Any, asked: dict[str, Any], seed: int) -> Any:
         "per_block",
         "access",
     ):
-        setattr(made, name, asked[name])
-    made.seed = seed
-    return made
+        setattr(request, name, plan[name])
+    request.seed = seed
+    return request
 
 
 def _describe(made: Any, told: dict[str, Any]) -> None:

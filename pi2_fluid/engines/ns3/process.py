@@ -113,7 +113,7 @@ def _listen(
     duration: float,
     progress: Callable[[float, float], None] | None,
     finished: list[int],
-    said: Path,
+    errors: Path,
 ) -> None:
     """Hear the child until it ends, and note which seeds are finished."""
     reached = dict.fromkeys(seeds, 0.0)
@@ -124,7 +124,7 @@ def _listen(
     for line in child.stdout:
         told = _words(line)
         if told.get("ended"):
-            raise _failure(f"seed {told['seed']}", told["ended"], said)
+            raise _failure(f"seed {told['seed']}", told["ended"], errors)
         if "seed" not in told:
             continue
         if told.get("done"):
@@ -134,7 +134,7 @@ def _listen(
             progress(min(sum(reached.values()), total), total)
     code = child.wait()
     if len(finished) < len(seeds):
-        raise _failure("its start", code, said)
+        raise _failure("its start", code, errors)
 
 
 def _words(line: str) -> dict[str, Any]:

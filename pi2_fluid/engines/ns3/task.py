@@ -131,24 +131,24 @@ def make_task(scenario: Scenario, length: int) -> Task:
 
 def not_modelled(scenario: Scenario) -> list[str]:
     """Return what of a scenario ns-3 does otherwise, or cannot feel."""
-    found = []
+    paths = []
     for node in scenario.network.nodes:
         link = node.link
-        found += ["link.kind"] if link.kind != "wire" else []
-        found += ["link.delay_on"] if link.delay_on != "split" else []
-        found += ["link.ack_jitter"] if link.ack_jitter > 0.0 else []
-        found += [f"aqm.{name}" for name in queue_disc_of(node.aqm, link).not_modelled]
+        paths += ["link.kind"] if link.kind != "wire" else []
+        paths += ["link.delay_on"] if link.delay_on != "split" else []
+        paths += ["link.ack_jitter"] if link.ack_jitter > 0.0 else []
+        paths += [f"aqm.{name}" for name in queue_disc_of(node.aqm, link).not_modelled]
     delays = row_delays(scenario)
     for index, flow in enumerate(scenario.flows):
         asked = _class_of(scenario, index, delays)
         links = asked["last"] - asked["first"] + 1
-        found += ["flows.hops"] if to_ns(_hops(flow, links)[0]) not in {0, asked["access"]} else []
+        paths += ["flows.hops"] if to_ns(_hops(flow, links)[0]) not in {0, asked["access"]} else []
         constant = flow.sender.constant_rate is not None
         pushes = not constant and flow.delayed_ack and flow.push_every != 0
-        found += ["flows.push_every"] if pushes else []
+        paths += ["flows.push_every"] if pushes else []
         names = ("thinned",) if constant else congestion_of(flow.sender).not_modelled
-        found += [f"flows.sender.{name}" for name in names]
-    return list(dict.fromkeys(found))
+        paths += [f"flows.sender.{name}" for name in names]
+    return list(dict.fromkeys(paths))
 
 
 def row_delays(scenario: Scenario) -> list[int]:

@@ -293,47 +293,49 @@ def _run_all(
     progress: Callable[[float, float], None] | None,
 ) -> tuple[dict[int, dict[str, Any]], bool]:
     """Return the outcome of each seed that was finished, and whether it was interrupted."""
-    found: dict[int, dict[str, Any]] = {}
+    outcomes: dict[int, dict[str, Any]] = {}
     total = duration * len(seeds)
     try:
-        _run_short(arguments, seeds, found)
-        done = len(found) == len(seeds)
+        _run_short(arguments, seeds, outcomes)
+        done = len(outcomes) == len(seeds)
         if done and progress is not None:
             progress(total, total)
     except KeyboardInterrupt:
-        if not found:
+        if not outcomes:
             raise
-        return found, True
+        return outcomes, True
     if done:
-        return found, False
-    return _run_long(arguments, seeds, found, threads, total, progress)
+        return outcomes, False
+    return _run_long(arguments, seeds, outcomes, threads, total, progress)
 
 
 def _run_short(
-    arguments: Callable[[int], tuple[Any, ...]], seeds: list[int], found: dict[int, dict[str, Any]]
+    arguments: Callable[[int], tuple[Any, ...]],
+    seeds: list[int],
+    outcomes: dict[int, dict[str, Any]],
 ) -> None:
     """Run seeds here while they are so short that threads would cost more.
 
-    The outcomes go into `found`. The first that is longer is left, to begin anew in a thread.
+    The outcomes go into `outcomes`. The first that is longer is left, to begin anew in a thread.
     """
     for seed in seeds:
         run = _core.PacketRun(*arguments(seed))
         if compiled.advance(run, _FEW):
             return
-        found[seed] = run.outcome()
+        outcomes[seed] = run.outcome()
 
 
 def _run_long(
     arguments: Callable[[int], tuple[Any, ...]],
     seeds: list[int],
-    found: dict[int, dict[str, Any]],
+    outcomes: dict[int, dict[str, Any]],
     threads: int,
     total: float,
     progress: Callable[[float, float], None] | None,
 ) -> tuple[dict[int, dict[str, Any]], bool]:
     """Return what `_run_all` does: the seeds that are not found yet side by side in threads."""
     stop = threading.Event()
-    rest = seeds[len(found) :]
+    rest = seeds[len(outcomes) :]
     reached = dict.fromkeys(seeds, total / len(seeds)) | dict.fromkeys(rest, 0.0)
 
     def run(seed: int) -> dict[str, Any] | None:
@@ -358,7 +360,7 @@ def _run_long(
         for seed, future in futures.items()
         if not future.cancelled() and not (interrupted and future.exception())
     }
-    all_found = found | {seed: outcome for seed, outcome in done.items() if outcome is not None}
+    all_found = outcomes | {seed: outcome for seed, outcome in done.items() if outcome is not None}
     if not all_found:
         raise KeyboardInterrupt
     return all_found, interrupted

@@ -172,20 +172,20 @@ def _require_timers(scenario: Scenario, counts: Sequence[int]) -> None:
 
 def _require_source(sender: Sender, size: Number, place: str) -> None:
     """Refuse packets that come too fast or too rarely, and pauses after next to none."""
-    told = sender.packet_parameters()
-    rate, burst = float(told["rate"]), float(told["burst"] or size)
+    parameters = sender.packet_parameters()
+    rate, burst = float(parameters["rate"]), float(parameters["burst"] or size)
     _whole(burst, f"{place} burst", 1, _MOST_BURST)
     for name in ("rate", "peak"):
-        if told[name]:
-            _require_slot(float(told[name]), size, f"{place} {name}")
+        if parameters[name]:
+            _require_slot(float(parameters[name]), size, f"{place} {name}")
     interval = interval_of(rate, burst)
     _require_slot(rate, burst, f"{place} rate")
     for name, key in (("on", "sends"), ("off", "pause")):
-        if told[key]:
-            _short(told[key], f"{place} {name}", low=1)
-    if told["sends"] and NS * float(told["sends"]) < 1e-3 * interval:
+        if parameters[key]:
+            _short(parameters[key], f"{place} {name}", low=1)
+    if parameters["sends"] and NS * float(parameters["sends"]) < 1e-3 * interval:
         raise DomainError(
-            f"{place} on = {float(told['sends']):g} s is less than a thousandth of the"
+            f"{place} on = {float(parameters['sends']):g} s is less than a thousandth of the"
             f" {interval / NS:g} s between two of its packets or bursts: raise on or rate, or lower"
             " burst."
         )

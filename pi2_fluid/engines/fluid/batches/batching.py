@@ -407,20 +407,20 @@ def _chunks(table: Timetable, chunk: int) -> list[Any]:
 def _run_deep_enough(table: Timetable, lanes: _Lanes, rows: int, depth: int) -> dict[str, Any]:
     """Run a chunk, and once more with a longer past those whose queue grew beyond it."""
     base = table.base_rtt.max(axis=0)
-    found = lanes.run(table, depth, rows)
+    sums = lanes.run(table, depth, rows)
     while True:
-        needed = (base + found["deepest"]) / table.h + _SPARE
+        needed = (base + sums["deepest"]) / table.h + _SPARE
         short = np.flatnonzero(needed > depth)
         if not short.size:
-            return found
+            return sums
         depth = _power_of_two(needed[short])
         most = min(rows, _MOST_PAST // depth, lanes.at_once(take_runs(table, short), depth))
         size = max(1, min(most, 1 << (short.size - 1).bit_length()))
         for begin in range(0, short.size, size):
             some = short[begin : begin + size]
             for name, values in lanes.run(take_runs(table, some), depth, size).items():
-                found[name] = np.array(found[name])
-                found[name][..., some] = values
+                sums[name] = np.array(sums[name])
+                sums[name][..., some] = values
 
 
 def depth_for(table: Timetable, delay: Real = _PAST) -> int:

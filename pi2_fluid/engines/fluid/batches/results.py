@@ -25,7 +25,7 @@ def batch_dataset(
     scenario: Scenario,
     varied: Variation,
     table: Timetable,
-    found: Mapping[str, FloatArray],
+    sums: Mapping[str, FloatArray],
     runs: NDArray[np.intp],
     times: FloatArray | None,
     attrs: Mapping[str, str | float],
@@ -38,7 +38,7 @@ def batch_dataset(
         What was asked for.
     table : Timetable
         The finished runs.
-    found : mapping of str to array
+    sums : mapping of str to array
         What the engine returned, in the order of `runs`: sums over steps of twice the mean
         ``delay`` and ``controller`` of a step, thrice that of their squares, and so on.
     runs : array of int
@@ -48,7 +48,7 @@ def batch_dataset(
     attrs : mapping
         Provenance.
     """
-    variables = _statistics(table, found, varied, runs)
+    variables = _statistics(table, sums, varied, runs)
     coords = {
         "run": Column(("run",), runs, "1", "index of the run"),
         "flows": Column(("flows",), np.array(scenario.class_names), "1", "class of flows"),
@@ -59,7 +59,7 @@ def batch_dataset(
         )
     if times is not None:
         coords["time"] = Column(("time",), times, "s", "time")
-        variables |= _traces(found)
+        variables |= _traces(sums)
     known = {
         "not_modelled": ", ".join(not_modelled(scenario)),
         "scenario": scenario_text(scenario),
@@ -68,7 +68,7 @@ def batch_dataset(
 
 
 def _statistics(
-    table: Timetable, found: Mapping[str, FloatArray], varied: Variation, runs: NDArray[np.intp]
+    table: Timetable, sums: Mapping[str, FloatArray], varied: Variation, runs: NDArray[np.intp]
 ) -> dict[str, Column]:
     steps = (table.last - table.first).astype(float)
     sends = _overlap(table, table.start, table.stop)
@@ -79,17 +79,17 @@ def _statistics(
         ("controller", "1", "controller's own variable"),
     ):
         key = name.removeprefix("queue_")
-        mean = found[key] / (2.0 * steps)
-        variance = found[f"{key}_square"] / (3.0 * steps) - mean**2
+        mean = sums[key] / (2.0 * steps)
+        variance = sums[f"{key}_square"] / (3.0 * steps) - mean**2
         for what, value, of in (
             ("mean", mean, f"mean {text} over time"),
             ("sd", np.sqrt(np.maximum(variance, 0.0)), f"standard deviation of the {text}"),
-            ("min", found[f"{key}_min"], f"smallest {text}"),
-            ("max", found[f"{key}_max"], f"largest {text}"),
+            ("min", sums[f"{key}_min"], f"smallest {text}"),
+            ("max", sums[f"{key}_max"], f"largest {text}"),
         ):
             columns[f"{name}_{what}"] = Column(("run",), value, units, of)
-    utilization = found["served"] / (table.h * _offered(table))
-    overflow = found["lost"] / (steps * table.h)
+    utilization = sums["served"] / (table.h * _offered(table))
+    overflow = sums["lost"] / (steps * table.h)
     columns |= {
         "utilization": Column(("run",), utilization, "1", "part of the capacity used"),
         "overflow": Column(("run",), overflow, "packets/s", "lost because the buffer is full"),
@@ -97,22 +97,22 @@ def _statistics(
     }
     while_sending = "while the class sends"
     for name, value, units, of in (
-        ("throughput", found["sent"] * packet / (steps * table.h), "bit/s", "mean throughput"),
+        ("throughput", sums["sent"] * packet / (steps * table.h), "bit/s", "mean throughput"),
         (
             "window_mean",
-            _per(found["window"], 2.0 * sends),
+            _per(sums["window"], 2.0 * sends),
             "segments",
             f"mean window of a flow {while_sending}",
         ),
         (
             "window_min",
-            np.where(sends > 0, found["window_min"], 0.0),
+            np.where(sends > 0, sums["window_min"], 0.0),
             "segments",
             f"smallest window of a flow {while_sending}",
         ),
         (
             "p_mean",
-            _per(found["signal"], 2.0 * sends),
+            _per(sums["signal"], 2.0 * sends),
             "1",
             f"mean probability that a packet is signalled {while_sending}",
         ),
@@ -142,7 +142,7 @@ def _offered(table: Timetable) -> FloatArray:
     return result
 
 
-def _traces(found: Mapping[str, Any]) -> dict[str, Column]:
+def _traces(sums: Mapping[str, Any]) -> dict[str, Column]:
     one, each = ("run", "time"), ("run", "time", "flows")
     table = {
         "queue_delay": ("sample_delay", one, "s", "queueing delay"),
@@ -153,6 +153,6 @@ def _traces(found: Mapping[str, Any]) -> dict[str, Column]:
     }
     # From (time, [flows,] run) to (run, time, [flows]).
     return {
-        name: Column(dims, np.moveaxis(found[key], -1, 0), units, text)
+        name: Column(dims, np.moveaxis(sums[key], -1, 0), units, text)
         for name, (key, dims, units, text) in table.items()
     }

@@ -75,7 +75,7 @@ def scenarios_of(
                 f"over[{key!r}] has {len(column)} values, where others have {runs}: give one value"
                 " for every run, or a single number."
             )
-    made: list[Scenario] = []
+    scenarios: list[Scenario] = []
     for run in range(runs):
         changed = scenario
         try:
@@ -83,12 +83,12 @@ def scenarios_of(
                 changed = replace_path(changed, key, column[run % len(column)])
         except ScenarioError as error:
             raise ScenarioError(f"In run {run}, {error}") from None
-        made.append(changed)
+        scenarios.append(changed)
     axes = {
-        key: (np.array([read_path(each, key) for each in made], float), _unit(scenario, key))
+        key: (np.array([read_path(each, key) for each in scenarios], float), _unit(scenario, key))
         for key in columns
     }
-    return made, axes
+    return scenarios, axes
 
 
 def _is_single(value: object) -> bool:
@@ -100,7 +100,7 @@ def _unit(scenario: Scenario, key: str) -> str:
 
 
 def run_in_threads(
-    made: list[Scenario],
+    scenarios: list[Scenario],
     engine: Fluid,
     rows: Rows,
     progress: Callable[[int, int], None] | None = None,
@@ -114,13 +114,14 @@ def run_in_threads(
     SolverError
         If none could be followed to its end.
     """
-    for scenario in made:
+    for scenario in scenarios:
         engine.require(scenario)
     done: dict[int, tuple[dict[str, Column], dict[str, Column]] | SolverError] = {}
     interrupted = False
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         waiting: dict[Future[Any], int] = {
-            pool.submit(_run_one, engine, scenario, rows): run for run, scenario in enumerate(made)
+            pool.submit(_run_one, engine, scenario, rows): run
+            for run, scenario in enumerate(scenarios)
         }
         try:
             while waiting:
@@ -128,7 +129,7 @@ def run_in_threads(
                 for future in finished:
                     done[waiting.pop(future)] = future.result()
                 if progress is not None:
-                    progress(len(done), len(made))
+                    progress(len(done), len(scenarios))
         except KeyboardInterrupt:
             interrupted = True
             if not done:

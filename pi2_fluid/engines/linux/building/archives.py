@@ -158,13 +158,13 @@ class _Unpacked(Stream):
 
     def _unpacked(self, most: int) -> bytes:
         while True:
-            piece, asked = b"", self.unpacker.needs_input
+            piece, needs_more = b"", self.unpacker.needs_input
             if self.unpacker.eof:  # one archive after the other
                 piece = self.unpacker.unused_data or self.packed.read(_PIECE)
                 if not piece.strip(b"\0"):  # padding
                     return b""
                 self.unpacker = self.make()
-            elif asked:
+            elif needs_more:
                 piece = self.packed.read(_PIECE)
             try:
                 data = self.unpacker.decompress(piece, most)
@@ -172,7 +172,7 @@ class _Unpacked(Stream):
                 raise DamagedError(str(error).strip(".").lower()) from error
             if data:
                 return data
-            if asked and not piece and not self.unpacker.eof:
+            if needs_more and not piece and not self.unpacker.eof:
                 raise DamagedError("it breaks off")
 
 
@@ -187,16 +187,16 @@ def _unpacked(stream: Stream) -> Readable:
 
 
 @contextlib.contextmanager
-def _opened(archive: Path, told: Callable[[int], None]) -> Iterator[_Part]:
-    """Open the outermost tar archive; `told` is called with the bytes that were read of it."""
+def _opened(archive: Path, report: Callable[[int], None]) -> Iterator[_Part]:
+    """Open the outermost tar archive; `report` is called with the bytes that were read of it."""
     with archive.open("rb") as file:
         if file.read(len(_AR)) != _AR:
             file.seek(0)
-            yield _Part(file, archive.stat().st_size, told)
+            yield _Part(file, archive.stat().st_size, report)
             return
         name, size = _data_of_package(file, archive.stat().st_size)
         if not name.endswith(".zst"):
-            yield _Part(file, size, told)
+            yield _Part(file, size, report)
             return
     program = shutil.which("dpkg-deb")
     if program is None:
@@ -208,7 +208,7 @@ def _opened(archive: Path, told: Callable[[int], None]) -> Iterator[_Part]:
     command = [program, "--fsys-tarfile", str(archive)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
         if child.stdout is not None:
-            yield _Part(child.stdout, sys.maxsize, told)
+            yield _Part(child.stdout, sys.maxsize, report)
 
 
 def _data_of_package(file: IO[bytes], end: int) -> tuple[str, int]:

@@ -121,10 +121,10 @@ def build_kernel(
     require_machine()
     require_tools()
     where = mirror or os.environ.get(MIRROR_VARIABLE) or MIRROR
-    found = (
+    origin = (
         _given(source, told) if source else _of_debian(version, where, told, unchecked=unchecked)
     )
-    key = _key_of(found.sha256)
+    key = _key_of(origin.sha256)
     there = sorted(kernels_folder().glob(f"*-{key}/manifest.json"))
     if there:
         return read_kernel(there[0].parent)
@@ -138,7 +138,7 @@ def build_kernel(
         tree = work / key / "tree"
         resumed = tree.is_dir()
         if not resumed:
-            _bring(found, tree)
+            _bring(origin, tree)
         _configure(tree)
         _compile(tree, jobs or cores(), told)
         cost = {
@@ -146,15 +146,15 @@ def build_kernel(
             "wall_seconds": round(time.monotonic() - begun, 1),
             "cpu_seconds": round(_cpu_seconds() - spent, 1),
         }
-        kernel = _keep(tree, found, key, cost)
+        kernel = _keep(tree, origin, key, cost)
         if not keep_source:
             shutil.rmtree(work / key)
             shutil.rmtree(cache_folder() / "downloads", ignore_errors=True)
         return kernel
 
 
-def _given(source: Path, told: Told) -> _Source:
-    told(f"reading {source}", 0, 0, "")
+def _given(source: Path, report: Told) -> _Source:
+    report(f"reading {source}", 0, 0, "")
     path = source.resolve()
     if path.is_dir():
         release_of(path)
@@ -162,28 +162,28 @@ def _given(source: Path, told: Told) -> _Source:
             str(path),
             sha256_of_tree(path),
             {"kind": "tree"},
-            lambda tree: copy_tree(path, tree, lambda a, b: told("copying", a, b, "files")),
+            lambda tree: copy_tree(path, tree, lambda a, b: report("copying", a, b, "files")),
         )
     return _Source(
         path.name,
         sha256_of_file(path),
         {"kind": "archive"},
-        lambda tree: unpack(path, tree, lambda a, b: told("unpacking", a / 1e6, b / 1e6, "MB")),
+        lambda tree: unpack(path, tree, lambda a, b: report("unpacking", a / 1e6, b / 1e6, "MB")),
     )
 
 
-def _of_debian(version: str | None, mirror: str, told: Told, *, unchecked: bool) -> _Source:
+def _of_debian(version: str | None, mirror: str, report: Told, *, unchecked: bool) -> _Source:
     package = find_package(
-        version, mirror, lambda what: told(f"reading {what}", 0, 0, ""), unchecked=unchecked
+        version, mirror, lambda what: report(f"reading {what}", 0, 0, ""), unchecked=unchecked
     )
 
     def bring(tree: Path) -> None:
         path = fetch(
             package,
             cache_folder() / "downloads",
-            lambda a, b: told("fetching", a / 1e6, b / 1e6, "MB"),
+            lambda a, b: report("fetching", a / 1e6, b / 1e6, "MB"),
         )
-        unpack(path, tree, lambda a, b: told("unpacking", a / 1e6, b / 1e6, "MB"))
+        unpack(path, tree, lambda a, b: report("unpacking", a / 1e6, b / 1e6, "MB"))
 
     return _Source(package.file, package.sha256, _said_of(package), bring)
 

@@ -104,7 +104,7 @@ def make(tree: Path, *words: str, told: Callable[[str], None] = lambda _: None) 
         With the first error of the compiler, and the file that has all it said.
     """
     environment = {name: os.environ[name] for name in _FROM_OUTSIDE if name in os.environ}
-    said = []
+    output = []
     with subprocess.Popen(
         ["make", "ARCH=um", *words],
         cwd=tree,
@@ -118,7 +118,7 @@ def make(tree: Path, *words: str, told: Callable[[str], None] = lambda _: None) 
         assert process.stdout is not None
         try:
             for line in process.stdout:
-                said.append(line)
+                output.append(line)
                 told(line.strip())
         except KeyboardInterrupt:
             # A terminal has interrupted make, too, which deletes what it had begun to write.
@@ -126,9 +126,9 @@ def make(tree: Path, *words: str, told: Callable[[str], None] = lambda _: None) 
             raise
     if process.returncode:
         log = tree.parent / "make.log"
-        save_text(log, "".join(said))
-        errors = [line for line in said if re.search(r"error:|Error \d|\*\*\*", line)]
-        first = (errors or said[-1:] or ["no word"])[0].strip()
+        save_text(log, "".join(output))
+        errors = [line for line in output if re.search(r"error:|Error \d|\*\*\*", line)]
+        first = (errors or output[-1:] or ["no word"])[0].strip()
         raise BuildError(
             f"make {' '.join(words)} ended with {process.returncode} ({first}): see {log}, and give"
             " another version, or report it."

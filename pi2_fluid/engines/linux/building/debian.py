@@ -69,7 +69,7 @@ def find_package(
         _require_version(version)
     require_mirror(mirror)
     require_means(unchecked=unchecked)
-    there: list[Package] = []
+    offered: list[Package] = []
     reached = False
     for suite in SUITES:
         progress(f"{mirror}/dists/{suite}")
@@ -79,10 +79,10 @@ def find_package(
         fit = [p for p in usable if version is None or f"{p.release}.".startswith(f"{version}.")]
         if fit:
             return max(fit, key=_by_release)
-        there += usable
+        offered += usable
     if not reached:
         raise BuildError(f"{mirror} has none of {', '.join(SUITES)}: {REMEDY}.")
-    known = sorted({package.release for package in there}) or ["none from 6.17 on"]
+    known = sorted({package.release for package in offered}) or ["none from 6.17 on"]
     raise UnsupportedError(
         f"Debian has no source of Linux {version or '6.17 or later'} in {', '.join(SUITES)}, but"
         f" {', '.join(known)}: give another version, or a package or tree by --source."
@@ -204,20 +204,20 @@ def _unpacked(packed: bytes, url: str) -> str:
 
 def _package(paragraph: str, mirror: str, suite: str, how: str) -> Package:
     name = f"the list of {suite}"
-    said = _fields(paragraph, name)
+    fields = _fields(paragraph, name)
     forms = {
         "Version": r"\d{1,5}\.\d{1,5}[\w.+~:-]{0,60}",
         "Filename": r"pool/(?:[\w.+~-]+/)+linux-source[\w.+~-]+\.deb",
         "SHA256": r"[0-9a-f]{64}",
     }
     for field, form in forms.items():
-        if not re.fullmatch(form, said.get(field, ""), re.ASCII) or "/." in said[field]:
+        if not re.fullmatch(form, fields.get(field, ""), re.ASCII) or "/." in fields[field]:
             raise BuildError(
-                f"{name} has {field} = {show_value(said.get(field, ''))} of a package: {REMEDY}."
+                f"{name} has {field} = {show_value(fields.get(field, ''))} of a package: {REMEDY}."
             )
-    size = _size(said.get("Size", ""), _MOST_PACKAGE, f"the size of {said['Filename']}")
-    url = f"{mirror}/{said['Filename']}"
-    return Package(said["Version"], url, size, said["SHA256"], suite, how)
+    size = _size(fields.get("Size", ""), _MOST_PACKAGE, f"the size of {fields['Filename']}")
+    url = f"{mirror}/{fields['Filename']}"
+    return Package(fields["Version"], url, size, fields["SHA256"], suite, how)
 
 
 def _size(digits: str, most: int, what: str) -> int:

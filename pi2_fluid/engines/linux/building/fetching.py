@@ -116,10 +116,10 @@ def fetch(package: Package, folder: Path, progress: Callable[[float, float], Non
         and sha256_of_file(place) == package.sha256
     ):
         return place
-    part = folder / f"{package.file}.part"
-    if part.is_file() and part.stat().st_size > package.size:
-        part.unlink()
-    with part.open("ab") as file:
+    partial_file = folder / f"{package.file}.part"
+    if partial_file.is_file() and partial_file.stat().st_size > package.size:
+        partial_file.unlink()
+    with partial_file.open("ab") as file:
         resumed = file.tell() > 0
         _go_on(package, file, progress)
         size = file.tell()
@@ -127,8 +127,8 @@ def fetch(package: Package, folder: Path, progress: Callable[[float, float], Non
         raise BuildError(
             f"{package.url} broke off at {size} of {package.size} bytes: the same command goes on."
         )
-    if size > package.size or sha256_of_file(part) != package.sha256:
-        part.unlink()
+    if size > package.size or sha256_of_file(partial_file) != package.sha256:
+        partial_file.unlink()
         if resumed:  # what was left may be of another mirror's
             return fetch(package, folder, progress)
         wrong = "is longer than" if size > package.size else "has not the SHA-256 of"
@@ -136,7 +136,7 @@ def fetch(package: Package, folder: Path, progress: Callable[[float, float], Non
             f"{package.url} {wrong} what {package.suite} lists, and was deleted: try again, or"
             f" {REMEDY}."
         )
-    return part.replace(place)
+    return partial_file.replace(place)
 
 
 def _go_on(package: Package, file: IO[bytes], progress: Callable[[float, float], None]) -> None:

@@ -157,7 +157,7 @@ def _pie_drop(
     queue_delay, burst, backlog = guards
     delay, left = read_delays(queue_delay, "queue_delay", n), read_delays(burst, "burst", n)
     waiting = read_backlogs(backlog, "backlog", n).astype(np.int64)
-    found = np.empty(n, np.uint64), np.empty(n, np.uint64), np.empty(n)
+    columns = np.empty(n, np.uint64), np.empty(n, np.uint64), np.empty(n)
     _core.replay_pie_drop(
         pie_parameters(law),
         _MTU,
@@ -167,9 +167,9 @@ def _pie_drop(
         left,
         waiting,
         _sums(accu_prob, n),
-        *found,
+        *columns,
     )
-    used, drop, accumulated = found
+    used, drop, accumulated = columns
     variables = {
         "rnd_used": Column(("i",), used, "1", "random numbers drawn"),
         "drop": Column(("i",), drop, "1", "1 if the packet is to be dropped or marked"),
