@@ -363,8 +363,8 @@ def _called(cells: Sequence[Cell]) -> list[Cell]:
         )
         if (first := numbers.setdefault(named_cell.name, number)) != number:
             raise ScenarioError(
-                f"cells {first} and {number} are both called {show_value(named_cell.name)}: give each"
-                " a name of its own, as results call it."
+                f"cells {first} and {number} are both called {show_value(named_cell.name)}: give"
+                " each a name of its own, as results call it."
             )
         if named_cell.name == ALL:
             raise ScenarioError(
