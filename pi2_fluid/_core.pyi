@@ -152,9 +152,19 @@ class AckLoops:
         bunch: float,
         head: bool,
         update: str,
+        rough: bool = False,
     ) -> None: ...
     def margins(
         self, first: int, last: int
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    def near(
+        self,
+        w_gc: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        w_pc: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
     def nearest(
         self, first: int, last: int
@@ -357,6 +367,15 @@ class LinearLoops:
     ) -> None: ...
     def margins(
         self, first: int, last: int
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    def near(
+        self,
+        w_gc: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        w_pc: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
     def nearest(
         self, first: int, last: int

@@ -178,6 +178,34 @@ def test_packet_size_scales_the_rate():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
+def test_a_map_by_acknowledgements_has_the_margins_of_its_loops():
+    """Sampled ones within what fewer aliases cost Reno; others exactly; none below the target.
+
+    T is 200 ms in one of the queues: there the phase crosses at pi/T, where the delay of T/2 has
+    no crossover near.
+    """
+    rtts, rates = np.geomspace(5e-3, 0.3, 6), np.geomspace(1e5, 1e9, 5)
+    for aqm in (pf.Pi2(), pf.Pi2(update_interval="200ms"), pf.presets.linux_dualpi2()):
+        for update, close in (("sampled", 2e-3), ("delayed", 1e-12)):
+            found = pf.margin_map(aqm, rtts=rtts, rates=rates, update=update, clock="acks")
+            assert found.attrs["clock"] == "acks"
+            above = rtts > float(aqm.target)
+            assert not above.all()
+            assert not found.inside.values[~above].any()
+            for i, j in np.argwhere(found.inside.values).tolist():
+                loop = pf.Loop(
+                    pf.Reno(), aqm.in_one_queue(), rtt=rtts[i], p_prime=float(found.p_prime[i, j]),
+                    update=update, clock="acks",
+                )  # fmt: skip
+                expected = loop.margins()
+                where = (type(aqm).__name__, update, i, j)
+                gain, phase = float(found.gain_margin_db[i, j]), float(found.phase_margin[i, j])
+                assert gain == pytest.approx(expected.gain_margin_db, abs=close), where
+                assert phase == pytest.approx(expected.phase_margin_deg, abs=close), where
+
+
+@pytest.mark.slow
 def test_schema_and_files(linux, tmp_path):
     assert linux.gain_margin_db.dims == ("rtt", "rate")
     assert linux.sizes == {"rtt": 121, "rate": 121}
@@ -201,6 +229,8 @@ def test_schema_and_files(linux, tmp_path):
         ({"rates": "10kbit/s", "rtts": "10ms"}, pf.DomainError, "give higher rates"),
         ({"packet_size": [1500.0, 500.0]}, pf.QuantityError, "500.0] is an array: give one number"),
         ({"update": "exact"}, pf.QuantityError, "update"),
+        ({"clock": "sun"}, pf.QuantityError, "clock"),
+        ({"clock": "acks", "rtts": "15ms"}, pf.DomainError, "are not above the target, 0.02 s"),
         ({"aqm": pf.CoDel()}, pf.UnsupportedError, "no alpha, beta"),
         ({"aqm": pf.Pi2(alpha=np.array([0.1, 0.2]))}, pf.QuantityError, "is an array"),
         (

@@ -6,7 +6,7 @@ from pi2_fluid.loop.acks.linearization import linearize_acks
 from pi2_fluid.loop.acks.plant import AckLoop, class_delays
 from pi2_fluid.loop.acks.roots import without_echoes
 from pi2_fluid.loop.acks.sampled import alias_sum_of_acks
-from pi2_fluid.loop.acks.searched import compile_ack_loops
+from pi2_fluid.loop.acks.searched import compile_ack_loops, margins_near
 
 __all__ = [
     "HARMONICS",
@@ -17,5 +17,6 @@ __all__ = [
     "compile_ack_loops",
     "find_echoes",
     "linearize_acks",
+    "margins_near",
     "without_echoes",
 ]

@@ -65,11 +65,13 @@ class AckLoops : public SearchedLoops<AckLoops> {
 
     AckLoops(AllDescribed classes, Rows<const double> top, Rows<const double> bottom, Column unit, Column interval,
              Column queue_delay, Column unclocked, Column slow, Whole settles, double bunch, bool head,
-             const std::string &update)
+             const std::string &update, bool rough)
         : SearchedLoops(unit.shape(0)), controllers(loops, top, bottom, unit, interval, update),
           queue_delay(loops.of_each(queue_delay, "queue_delay")), unclocked(loops.of_each(unclocked, "unclocked")),
-          slow(loops.of_each(slow, "slow")), settles(loops.of_each(settles, "settles")), bunch(bunch), head(head)
+          slow(loops.of_each(slow, "slow")), settles(loops.of_each(settles, "settles")), bunch(bunch), head(head),
+          pairs(rough ? PI2_ACK_FEW_PAIRS : PI2_ACK_PAIRS), weights(4 * pairs)
     {
+        pi2_ack_weigh(pairs, weights.data());
         require(classes.size() > 0, "there must be a class.");
         for (nb::handle object : classes)
             this->classes.push_back(columns_of(object));
@@ -92,6 +94,8 @@ class AckLoops : public SearchedLoops<AckLoops> {
         parts.controller = controllers.at(i);
         parts.slow = slow(i);
         parts.settles = settles(i) != 0;
+        parts.pairs = pairs;
+        parts.weights = weights.data();
         room.loop.reset(pi2_ack_loop_make(&parts));
         if (room.loop)
             to = pi2_loop_of_acks(room.loop.get());
@@ -134,6 +138,8 @@ class AckLoops : public SearchedLoops<AckLoops> {
     Whole settles;
     double bunch;
     bool head;
+    std::size_t pairs; // of aliases
+    std::vector<double> weights;
 };
 
 } // namespace
@@ -142,14 +148,15 @@ void register_ack_loops(nb::module_ &module)
 {
     nb::class_<AckLoops> loops(module, "AckLoops", "An array of loops by the clock of acknowledgements.");
     loops.def(nb::init<AllDescribed, Rows<const double>, Rows<const double>, Column, Column, Column, Column, Column, Whole,
-                       double, bool, const std::string &>(),
+                       double, bool, const std::string &, bool>(),
               nb::arg("classes"), nb::kw_only(), nb::arg("top").noconvert(), nb::arg("bottom").noconvert(),
               nb::arg("unit").noconvert(), nb::arg("interval").noconvert(), nb::arg("queue_delay").noconvert(),
               nb::arg("unclocked").noconvert(), nb::arg("slow").noconvert(), nb::arg("settles").noconvert(),
-              nb::arg("bunch"), nb::arg("head"), nb::arg("update"),
+              nb::arg("bunch"), nb::arg("head"), nb::arg("update"), nb::arg("rough") = false,
               R"(Take the numbers of `pi2_ack_parts`, each an array with one of each loop, or one of all.
 
 Classes are dicts of `pi2_ack_class` and `pi2_ack_size`, whose polynomials, `top` and `bottom` have a row for each coefficient.
+With `rough` sampled ones are within some 1e-4 of theirs, in a third of the time.
 
 Raises
 ------

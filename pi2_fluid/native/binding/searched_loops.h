@@ -114,6 +114,18 @@ template <typename Derived> class SearchedLoops {
         });
     }
 
+    Table near(Column w_gc, Column w_pc) const
+    {
+        (void)loops.of_each(w_gc, "w_gc");
+        (void)loops.of_each(w_pc, "w_pc");
+        std::size_t next = 0; // loops are asked one after the other
+        return each(0, loops.n, 4, [&](const pi2_loop &loop, pi2_searching &, double *found) {
+            found[2] = w_gc(next);
+            found[3] = w_pc(next++);
+            return pi2_find_near(&loop, &found[2], &found[3], &found[0], &found[1]);
+        });
+    }
+
   protected:
     const Loops loops;
 
@@ -158,6 +170,11 @@ template <typename Class> void define_searches(Class &defined)
 Rows: gain margin (dB), phase margin (degrees), gain and phase crossover (rad/s), delay margin
 (s), lower gain margin (dB), and how many modes grow, NaN where that was not counted; all NaN where
 a loop cannot be followed. Releases the GIL.
+)")
+        .def("near", &Type::near, nb::arg("w_gc").noconvert(), nb::arg("w_pc").noconvert(),
+             R"(Margins at the crossings of all loops next to known frequencies (rad/s); others are not looked for.
+
+Rows: gain margin (dB), phase margin (degrees, not wrapped), gain and phase crossover; NaN where none is near. Releases the GIL.
 )")
         .def("nearest", &Type::nearest, nb::arg("first"), nb::arg("last"),
              "The smallest |1 + L| of each of them, in a row; NaN likewise. Releases the GIL.")

@@ -343,6 +343,8 @@ static int ack_searches(void)
     double worst = 0.0;
     int wrong = 0;
     pi2_searching room = {0};
+    double weights[4 * PI2_ACK_PAIRS];
+    pi2_ack_weigh(PI2_ACK_PAIRS, weights);
     for (int k = 0; k < 60; k++) {
         const double path = 0.02 + 0.1 * uniform(0, 1), target = 0.015, T = 0.005 + 0.04 * uniform(0, 1);
         const int kind = k / 3 % 4, ahead = kind == 3, reno = k % 5 != 0;
@@ -367,7 +369,7 @@ static int ack_searches(void)
             .classes = classes, .cls = cls, .size = size, .queue = {target, 0.2 * (k % 2), ahead || k % 7 != 0},
             .controller = {update, 1, {alpha, sampled ? beta : alpha + 2.0 * beta}, {0.0, sampled ? 1.0 : 2.0},
                            sampled ? 1.0 : T / 2.0, T},
-            .slow = 0.01, .settles = k % 11 != 0};
+            .slow = 0.01, .settles = k % 11 != 0, .pairs = PI2_ACK_PAIRS, .weights = weights};
         pi2_ack_loop *const made = pi2_ack_loop_make(&parts);
         if (!made)
             abort();
@@ -388,6 +390,10 @@ static int ack_searches(void)
             worst = fmax(worst, fabs(hypot(at[0], at[1]) * pow(10.0, found.gm_db / 20.0) - 1.0));
         wrong |= count == 0 && (found.gm_db < 0.0 || found.pm_deg < 0.0);
         wrong |= count > 0 && found.gm_db > 0.0 && found.pm_deg > 0.0;
+        double w_gc = found.w_gc * 1.01, w_pc = found.w_pc * 0.99, gm, pm;
+        if (pi2_find_near(&loop, &w_gc, &w_pc, &gm, &pm) != PI2_DONE)
+            abort();
+        wrong |= fabs(gm - found.gm_db) > 1e-6 || fabs(remainder(pm - found.pm_deg, 360.0)) > 1e-6;
         pi2_ack_loop_free(made);
     }
     pi2_searching_free(&room);

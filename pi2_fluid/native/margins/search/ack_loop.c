@@ -11,8 +11,6 @@
 #include "margins/search/counting.h"
 #include "margins/search/crossings.h"
 
-/* Pairs of aliases. */
-enum { PAIRS = 48 };
 /* Frequencies evaluated at once. */
 enum { MANY = 64 };
 
@@ -291,18 +289,18 @@ static double bound(const void *of, double w)
 
 /* --- making ---------------------------------------------------------------------------------- */
 
-/* The weights of the aliases, in pairs about pi/T: of the sum, which fall smoothly from 1 to 0, and of the mean. */
-static void weigh(double *whole, double *mean)
+void pi2_ack_weigh(size_t pairs, double *weights)
 {
+    double *const whole = weights, *const mean = weights + 2 * pairs, half = (double)pairs;
     double sum = 0.0;
-    for (int k = 0; k < 2 * PAIRS; k++) {
-        const double x = fabs(k - PAIRS + 0.5) / PAIRS, y = fmin(fmax((x - 1.0 / 3.0) / (2.0 / 3.0), 1e-9), 1.0 - 1e-9);
+    for (size_t k = 0; k < 2 * pairs; k++) {
+        const double x = fabs((double)k - half + 0.5) / half, y = fmin(fmax((x - 1.0 / 3.0) / (2.0 / 3.0), 1e-9), 1.0 - 1e-9);
         const double rising = exp(-1.0 / y), falling = exp(-1.0 / (1.0 - y));
         whole[k] = falling / (rising + falling);
         mean[k] = whole[k] * (1.0 - whole[k]);
         sum += mean[k];
     }
-    for (int k = 0; k < 2 * PAIRS; k++)
+    for (size_t k = 0; k < 2 * pairs; k++)
         mean[k] /= sum;
 }
 
@@ -335,9 +333,8 @@ pi2_ack_loop *pi2_ack_loop_make(const pi2_ack_parts *parts)
     const pi2_outcome marked = pi2_ack_landmarks(n, parts->cls, loop->reach, &loop->landmarks, &loop->landmark);
     int done = loop->parts.cls && loop->parts.size && loop->plant && marked != PI2_NO_MEMORY;
     if (done && parts->controller.update == PI2_SAMPLED) {
-        double whole[2 * PAIRS], mean[2 * PAIRS];
-        weigh(whole, mean);
-        loop->sums = pi2_ack_sums_make(loop->plant, parts->controller.interval, PAIRS, whole, mean, !isfinite(loop->reach));
+        loop->sums = pi2_ack_sums_make(loop->plant, parts->controller.interval, parts->pairs, parts->weights,
+                                       parts->weights + 2 * parts->pairs, !isfinite(loop->reach));
         done = loop->sums != NULL;
     }
     if (!done) {

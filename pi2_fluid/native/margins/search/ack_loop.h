@@ -22,7 +22,16 @@ typedef struct {
     pi2_controller controller;
     double slow; /* as in pi2_loop */
     int settles;
+    size_t pairs;          /* of aliases, if it is sampled */
+    const double *weights; /* what pi2_ack_weigh makes of so many */
 } pi2_ack_parts;
+
+/* Pairs of aliases that sums need, and that they need to within some 1e-4. */
+enum { PI2_ACK_PAIRS = 48, PI2_ACK_FEW_PAIRS = 16 };
+
+/* The weights of so many aliases, in pairs about pi/T: 2 pairs of the sum, which fall smoothly from 1 to 0, then 2 pairs of
+ * the mean. */
+void pi2_ack_weigh(size_t pairs, double *weights);
 
 /* Made of parts, which it copies. It ends below the echoes of packets that are served first, and of several round-trip
  * times in one queue. */

@@ -150,6 +150,48 @@ pi2_outcome pi2_find_margins(const pi2_loop *loop, pi2_searching *room, pi2_loop
     return PI2_DONE;
 }
 
+/* The crossing next to *w, by the secant method, and L there; *w becomes NaN where there is none within half of ln w, or
+ * below the end. */
+static pi2_outcome cross_near(const pi2_loop *loop, int phase, double *w, double *L)
+{
+    const double start = log(*w), far = 0.5, enough = 1e-8;
+    double x = start, step = 1e-3, last = 0.0;
+    for (int i = 0; i < 12; i++) {
+        const double at = exp(x);
+        if (!(fabs(x - start) < far && at < pi2_top(loop)))
+            break;
+        if (!loop->response.at(loop->response.of, 1, &at, L))
+            return PI2_NO_MEMORY;
+        const double f = phase ? atan2(-L[1], -L[0]) : 0.5 * log(L[0] * L[0] + L[1] * L[1]);
+        if (f == 0.0 || (i && fabs(step) < enough)) {
+            *w = at;
+            return PI2_DONE;
+        }
+        step = i ? -f * step / (f - last) : step;
+        last = f;
+        x += step;
+    }
+    *w = NAN;
+    return PI2_DONE;
+}
+
+pi2_outcome pi2_find_near(const pi2_loop *loop, double *w_gc, double *w_pc, double *gm_db, double *pm_deg)
+{
+    double L[2];
+    *gm_db = *pm_deg = INFINITY;
+    if (isfinite(*w_gc)) {
+        if (cross_near(loop, 0, w_gc, L) != PI2_DONE)
+            return PI2_NO_MEMORY;
+        *pm_deg = isnan(*w_gc) ? NAN : atan2(-L[1], -L[0]) * (180.0 / PI2_PI);
+    }
+    if (isfinite(*w_pc)) {
+        if (cross_near(loop, 1, w_pc, L) != PI2_DONE)
+            return PI2_NO_MEMORY;
+        *gm_db = isnan(*w_pc) ? NAN : -20.0 * log10(hypot(L[0], L[1]));
+    }
+    return PI2_DONE;
+}
+
 pi2_outcome pi2_find_nearest(const pi2_loop *loop, pi2_searching *room, double *distance)
 {
     const pi2_curve *const curve = &loop->response;

@@ -24,6 +24,11 @@ typedef struct {
 /* As pi2_fluid/loop/margins.py says; infinite where nothing is crossed. */
 pi2_outcome pi2_find_margins(const pi2_loop *loop, pi2_searching *room, pi2_loop_margins *margins);
 
+/* Gain margin (dB) and phase margin (degrees, not wrapped) at the crossings next to frequencies where nearly such a loop has
+ * its own, `*w_pc` and `*w_gc`, which become those; infinite where they are, NaN where none is near. No others are looked
+ * for. */
+pi2_outcome pi2_find_near(const pi2_loop *loop, double *w_gc, double *w_pc, double *gm_db, double *pm_deg);
+
 /* The smallest |1 + L|, at most 1. */
 pi2_outcome pi2_find_nearest(const pi2_loop *loop, pi2_searching *room, double *distance);
 
