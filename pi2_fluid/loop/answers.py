@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import xarray
 
     from pi2_fluid.loop.locus import RootLocus
+    from pi2_fluid.loop.state_space import AnyLoop
     from pi2_fluid.values import BoolArray, ComplexValues, FloatArray, Real, Values
 
 BOUNDARY: Final = 1e-9  # |1 + L| or |gain margin in dB| below which no verdict is given
@@ -285,7 +286,10 @@ class LoopAnswers(LinearisedLoop):
     def _search(self) -> Search:
         if self._desk is None:
             return Search(self.linear, self.update, self._element)
-        return DeskSearch(self._desk, lambda: self.linear, self.update, self._element)
+        return DeskSearch(self._desk, self._matrices, self.update, self._element)
+
+    def _matrices(self) -> AnyLoop:
+        return self.linear
 
     @property
     def _crossings(self) -> Crossings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -229,6 +230,16 @@ def test_tapes_of_another_shape_are_refused():
         _core.DeskSender({"rate": rate, "sending": rate}, 1, 1)
     with pytest.raises(ValueError, match="states are outside"):
         _core.DeskSender({"rate": rate}, 9, 1)
+
+
+def test_what_was_asked_crosses_to_another_process():
+    loop = pf.Loop(MIXTURE, pf.CoupledPi2(), capacity="100Mbit/s", update="sampled")
+    margins = loop.margins()
+    loop.crossovers()
+    for copied in (pickle.loads(pickle.dumps(margins)), pickle.loads(pickle.dumps(loop)).margins()):
+        assert copied.gain_margin_db == margins.gain_margin_db
+        assert copied.modulus_margin == margins.modulus_margin
+        assert copied.verdict == margins.verdict
 
 
 def test_other_things_of_a_loop_still_come_from_its_matrices():

@@ -14,7 +14,8 @@ NATIVE = Path(__file__).resolve().parents[2] / "pi2_fluid" / "native"
 FLOORS: list[set[str]] = [
     {""},
     {"laws", "margins"},
-    {"desk", "fluid", "lanes", "packet"},
+    {"fluid", "lanes", "packet"},
+    {"desk"},
     {"binding", "tests"},
 ]
 # Likewise inside packet, each folder of it; "packet" itself is the simulator and its schedule.
