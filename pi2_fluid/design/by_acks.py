@@ -33,10 +33,8 @@ from pi2_fluid.design.remembering import remembered
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.margins import Margins, known
-from pi2_fluid.loop.roots import count_unstable
-from pi2_fluid.loop.searching import searched_margins
+from pi2_fluid.loop.searching import search_of
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
@@ -197,9 +195,9 @@ def _smallest(
 def _exact(plant: LinearPlants, alpha: float, beta: float, interval: float, update: str) -> Margins:
     """Return the margins of one loop, searched for all of its crossovers."""
     loop = plant.linear(alpha, beta, interval)
-    crossings = find_crossings(loop, update)
-    count = count_unstable(loop, update)
-    gm, pm, w_gc, w_pc, delay, *_ = searched_margins(loop, update, crossings, count)
+    search, this = search_of(loop, update), np.array(True)
+    gm, pm, w_gc, w_pc, delay, *_ = search.margins(this).ravel().tolist()
+    count = int(search.counts(this)[0])
     if plant.p_prime[0] <= NO_LOAD and starts_below(plant, loop, update):
         gm, w_pc = -math.inf, 0.0
     return Margins(
@@ -209,7 +207,7 @@ def _exact(plant: LinearPlants, alpha: float, beta: float, interval: float, upda
         phase_crossover=w_pc,
         delay_margin=delay,
         update=update,
-        _modulus=known(smallest_distance(loop, update, crossings)),
+        _modulus=known(float(search.distances(this)[0])),
         _verdict=known({0: 1, -1: 0}.get(count, -1)),
     )
 

@@ -12,7 +12,7 @@ from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distan
 from pi2_fluid.loop.margins import SearchedMargins, margins_from_crossings
 from pi2_fluid.loop.open_loop import settles_alone
 from pi2_fluid.loop.roots import count_unstable
-from pi2_fluid.loop.state_space import AnyLoop, LinearLoop
+from pi2_fluid.loop.state_space import AnyLoop
 
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray
@@ -151,6 +151,6 @@ def searched_margins(
     return margins_from_crossings(crossings, unstable, settles=bool(settles_alone(loop)))
 
 
-def search_of(loop: LinearLoop, update: str) -> Search:
+def search_of(loop: AnyLoop, update: str) -> Search:
     """Return the search of loops as they are."""
     return Search(loop, update, loop.element)
