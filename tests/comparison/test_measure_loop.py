@@ -10,6 +10,7 @@ import pytest
 from refusals import refused
 
 import pi2_fluid as pf
+from pi2_fluid.comparison.response import measuring
 from pi2_fluid.comparison.response.crossings import crossed, jackknife
 from pi2_fluid.errors import AssumptionWarning
 
@@ -179,3 +180,18 @@ def test_a_margin_outside_of_the_lines_is_warned_of() -> None:
             MODERATE, pf.Packets(seeds=1), frequencies=[1.2, 1.6, 2.0, 2.4], times=4
         )
     assert np.isnan(found.gain_margin_db)
+
+
+def test_an_interval_that_one_record_leaves_open_is_warned_of() -> None:
+    """The third record alone keeps the loop above 1 at the lowest line."""
+    omega = np.array([4.0, 5.0, 6.0, 7.0])
+    sizes = np.array([0.0, 0.0, 13.5])
+
+    def margins(weight: Any) -> Any:
+        loop = weight @ sizes / weight.sum() * np.exp(-0.2j * omega) / (1j * omega)
+        return np.array(crossed(omega, loop + 1e-9))
+
+    found = jackknife(3, margins)
+    assert np.isfinite(found.value[3])
+    with pytest.warns(AssumptionWarning, match="without one or other of the 3 records"):
+        measuring._warn(found, omega, 0.0, 3)

@@ -129,7 +129,8 @@ def measure_loop(
     Warns
     -----
     AssumptionWarning
-        If a margin lies outside of the lines, where it is NaN, or p' is often clipped.
+        If a margin lies outside of the lines, where it is NaN, or does without one of the records,
+        so that its interval is NaN; or if p' is often clipped.
 
     Notes
     -----
@@ -373,7 +374,7 @@ def _dataset(
         "bound": Column(("bound",), np.array(["low", "high"]), "", "end of a 90 % interval"),
     }
     attrs = {name: runs.attrs[name] for name in _KEPT_ATTRS if name in runs.attrs}
-    _warn(margins, omega, found.clipped)
+    _warn(margins, omega, found.clipped, count)
     return make_dataset(variables, coords, attrs | {"records": float(count)})
 
 
@@ -392,12 +393,18 @@ def _margins(found: Estimate) -> dict[str, Column]:
 _OFTEN: Final = 0.05  # of the updates
 
 
-def _warn(margins: Estimate, omega: FloatArray, clipped: float) -> None:
+def _warn(margins: Estimate, omega: FloatArray, clipped: float, records: int) -> None:
     if np.isnan(margins.value).any():
         what = "gain" if np.isnan(margins.value[3]) else "phase"
         warn_of(
             f"the loop has no {what} crossover between {omega[0]:.3g} and {omega[-1]:.3g} rad/s,"
             " where it was measured, so that margins are NaN: give frequencies around it."
+        )
+    elif records > 1 and np.isnan(margins.error).any():
+        warn_of(
+            f"without one or other of the {records} records the loop has no crossover between"
+            f" {omega[0]:.3g} and {omega[-1]:.3g} rad/s, so that intervals are NaN: give more"
+            " seeds, a longer run, or times=16."
         )
     if clipped > _OFTEN:
         warn_of(
