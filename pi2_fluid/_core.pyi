@@ -494,40 +494,6 @@ class Desk:
         simd: str | None = None,
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
 
-class FluidRun:
-    def __init__(
-        self,
-        link: dict[str, float],
-        continuous: bool,
-        accuracy: dict[str, float],
-        aqm: AqmLaw,
-        classes: list[dict[str, Any]],
-        changes: list[dict[str, Any]],
-        beginning: tuple[Sequence[float], Sequence[float]] | None,
-        pushes: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-    ) -> None: ...
-    def advance(
-        self,
-        samples: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        place: int,
-        most_steps: int,
-        queue: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-        queue_delay: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-        controller: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-        p: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-        window: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-        leaving: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-        capacity: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-    ) -> tuple[int, str]: ...
-    @property
-    def time(self) -> float: ...
-    @property
-    def steps(self) -> int: ...
-
 def fluid_lanes_rows() -> dict[str, list[str]]: ...
 def fluid_lanes(
     classes: list[dict[str, Any]],

@@ -163,8 +163,8 @@ def test_a_wrong_include_is_seen(file: str, name: str, word: str) -> None:
 @pytest.mark.parametrize(
     ("file", "function", "word"),
     [
-        ("laws/traced.c", "fluid_seek", "up"),
-        ("lanes/row.c", "fluid_seek", "sideways"),
+        ("laws/traced.c", "routes_seek", "up"),
+        ("lanes/row.c", "routes_seek", "sideways"),
         ("packet/queues/pie.h", "pi2_link_act", "up"),
     ],
 )
@@ -192,8 +192,8 @@ def test_a_circle_is_seen(file: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("file", "function", "home"),
     [
-        ("fluid/schedule.c", "fluid_apply_event", "fluid/events"),
-        ("fluid/lean.c", "fluid_choose_kind", "fluid/slopes"),
+        ("fluid/routes/schedule.c", "routes_arrive", "fluid/routes/arrival"),
+        ("fluid/routes/slopes.c", "routes_lean_choose", "fluid/routes/lean"),
         ("lanes/row.c", "pi2_lanes_work", "lanes/lanes"),
     ],
 )

@@ -21,8 +21,8 @@ import numpy as np
 from delay_problems import PROBLEMS
 
 import pi2_fluid as pf
+from pi2_fluid.engines.fluid.compiled import run_compiled
 from pi2_fluid.engines.fluid.fluid import _run_python
-from pi2_fluid.engines.fluid.routes.compiled import run_compiled
 from pi2_fluid.network.scenario import read_scenario
 
 DATA = Path(__file__).parents[1] / "data"

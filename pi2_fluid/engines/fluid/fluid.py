@@ -34,8 +34,6 @@ from pi2_fluid.engines.fluid.refusals import (
     require_round_trips,
     require_tangents,
 )
-from pi2_fluid.engines.fluid.routes.compiled import obstacle as routes_obstacle
-from pi2_fluid.engines.fluid.routes.compiled import run_compiled as run_routes
 from pi2_fluid.engines.fluid.routes.integration import RoutesRun
 from pi2_fluid.engines.fluid.routes.linear import LinearRoutesPlant
 from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
@@ -315,7 +313,7 @@ class Fluid(Engine):
         kind = LinearRoutesPlant if self.linear else RoutesPlant
         plant = kind(cohorts.scenario, self.update, cohorts.beginning)
         linear = "linear=True" if self.linear else ""
-        compiles = self._compiles(linear or routes_obstacle(cohorts.scenario, self.update))
+        compiles = self._compiles(linear or compiled.obstacle(cohorts.scenario, self.update))
         if not compiles:
             require_hops_in_rings(scenario.network)
         return _Task(cohorts, plant, compiles, times, accuracy)
@@ -370,9 +368,10 @@ def _follow_acks(
 def _run_compiled(
     task: _Task, update: str, progress: Callable[[float, float], None] | None
 ) -> Trace:
-    run = run_routes if isinstance(task.plant, RoutesPlant) else compiled.run_compiled
     cohorts = task.cohorts
-    return run(cohorts.scenario, update, task.accuracy, task.times, cohorts.beginning, progress)
+    return compiled.run_compiled(
+        cohorts.scenario, update, task.accuracy, task.times, cohorts.beginning, progress
+    )
 
 
 def _run_python(task: _Task, update: str, progress: Callable[[float, float], None] | None) -> Trace:

@@ -15,7 +15,6 @@
 #include "binding/arguments.h"
 #include "binding/desk.h"
 #include "binding/discs.h"
-#include "binding/fluid.h"
 #include "binding/lanes.h"
 #include "binding/laws.h"
 #include "binding/linear_loops.h"
@@ -176,7 +175,6 @@ ValueError
     register_discs(module);
     register_linear_loops(module);
     register_desk(module);
-    register_fluid(module);
     register_lanes(module);
     register_packet(module);
     register_replay_updates(module);

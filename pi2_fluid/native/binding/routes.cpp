@@ -184,7 +184,7 @@ class RoutesRun {
 
 void register_routes(nb::module_ &module)
 {
-    nb::class_<RoutesRun>(module, "RoutesRun", R"(One trajectory of the fluid model over several nodes in the making (native/fluid/routes/routes.h).
+    nb::class_<RoutesRun>(module, "RoutesRun", R"(One trajectory of the fluid model, over one node or several, in the making (native/fluid/routes/routes.h).
 
 Parameters
 ----------
@@ -195,7 +195,9 @@ nodes
     (s, inf: none), pushes; queues (packets of each band) and state of the controller
     before time 0.
 classes
-    As for `FluidRun`, and nodes, the numbers of those on the route, with hops (s) to each.
+    Of each class: law, a window law, and its state; signal ("classic", "scalable" or None);
+    thinned, slow_start (bool); count; base_rtt, start, stop, start_jitter (s); nodes, the numbers
+    of those on the route, with hops (s) to each.
 changes
     Of each change: at (s), node and its capacity (packets/s, NaN: as before), and counts of all
     classes, NaN: as before.
@@ -224,7 +226,7 @@ ValueError
              R"(Fill the rows of the times `samples` (s, rising) from `place` on; releases the GIL.
 
 Rows have an element per band of each node, node by node (queue, queue_delay), node (controller,
-capacity), class (window), or class and node of its route, class by class (p, leaving). Returns as `FluidRun.advance` does.
+capacity), class (window), or class and node of its route, class by class (p, leaving). Returns as `AcksRun.advance` does.
 )")
         .def_prop_ro("time", &RoutesRun::time, "How far it is (s).")
         .def_prop_ro("steps", &RoutesRun::steps, "Steps taken.");

@@ -32,27 +32,6 @@ typedef struct {
     double capacity; /* packets/s, NaN: as it is */
 } pi2_fluid_change;
 
-typedef struct {
-    double duration; /* s */
-    double capacity; /* packets/s */
-    double buffer;   /* packets */
-    const pi2_aqm_law *aqm;
-    const void *parameters;
-    double update_interval;       /* s; INFINITY: the queue never ticks */
-    int continuous;               /* the controller moves by its flow instead */
-    int began;                    /* 1: before time 0 it was as given here, with signals; 0: an empty queue, none */
-    double queues[2];             /* packets before time 0 */
-    double state[PI2_AQM_STATES]; /* of the controller before time 0 */
-    int class_count, change_count;
-    const pi2_fluid_class *classes;
-    const pi2_fluid_change *changes;
-    const double *counts;         /* of each change, for each class: flows, NaN: as they are */
-    size_t push_count;
-    const double *pushes;         /* before each update: added to the controller's variable, the first state */
-    double step, tolerance;       /* s; 0: all steps of that length, else as long as the tolerance allows */
-    long long most_steps;
-} pi2_fluid_problem;
-
 /* Where the rows of a call go, one element per row and queue (q), row and class (c), or row. */
 typedef struct {
     double *queue, *queue_delay;   /* q: packets, s */

@@ -31,7 +31,7 @@ typedef struct {
 
 static void make_aqm(pi2_acks_problem *p)
 {
-    pi2_fluid_problem drawn = {0};
+    pi2_routes_node drawn = {0};
     do
         draw_aqm(&drawn, p->capacity);
     while (drawn.continuous || !drawn.aqm->encode || !drawn.aqm->still || isinf(drawn.update_interval));

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "fluid/problem.h"
+#include "fluid/routes/problem.h"
 #include "tests/chance.h"
 #include "tests/laws.h"
 
 /* For a link of so many packets/s. */
-static inline void draw_aqm(pi2_fluid_problem *p, double packets)
+static inline void draw_aqm(pi2_routes_node *p, double packets)
 {
     static const char *const names[] = {"pi", "pi2", "pi2", "pie", "coupled", "dualpi2", "red", "taildrop"};
     const char *name = names[pick(8)];

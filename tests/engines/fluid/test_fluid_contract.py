@@ -1,8 +1,8 @@
 """What every way to run a fluid promises: one schema, the oracle's numbers, and what it cannot do.
 
-The oracle is the Python engine. The compiled engine takes the same steps, so its numbers are the
-oracle's to rounding. The lanes of a batch take steps of equal length, all runs alike, so theirs are
-those of a method of order 2.
+The oracle is the Python engine. The compiled engine takes steps of its own, so its numbers are the
+oracle's to some tolerances. The lanes of a batch take steps of equal length, all runs alike, so
+theirs are those of a method of order 2.
 """
 
 from __future__ import annotations
@@ -211,13 +211,11 @@ def rows_of(scenario: Scenario, update: str) -> float:
 
 
 @cache
-def oracle(case: str, step: str | None) -> Any:
-    """The trajectory: of the Python engine with its steps, or as exact as its twin in C can."""
+def oracle(case: str) -> Any:
+    """The trajectory, as exact as the compiled engine can."""
     update, scenario = CASES[case]
     sample = rows_of(scenario, update)
-    if step is None:
-        return pf.simulate(scenario, pf.Fluid(update=update, engine="c", sample=sample))
-    return by("python")(scenario, update, sample, step)
+    return pf.simulate(scenario, pf.Fluid(update=update, engine="c", sample=sample))
 
 
 def sent_to(scenario: Scenario, times: Any) -> Any:
@@ -298,39 +296,17 @@ def test_compiled_code_may_be_interrupted_as_often_as_you_like(case: str, monkey
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_compiled_code_takes_the_oracles_steps(case: str) -> None:
-    """To rounding: 6e-14 where it was measured; twenty times that are left to other compilers."""
-    update, scenario = CASES[case]
-    truth = oracle(case, "20ms")
-    found = by("c")(scenario, update, rows_of(scenario, update), "20ms")
-    assert set(found.data_vars) == set(truth.data_vars)
-    worst = furthest(found, truth, scenario)
-    assert max(worst.values()) <= 1e-12, worst
-    assert np.ptp(found.queue.to_numpy()) > 0.0
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        "continuous counts",
-        "continuous overload",
-        "continuous limit cycle",
-        "sampled coupled",
-        "sampled two round-trip times",
-        "sampled starts and stops",
-        "sampled slow start",
-        "sampled dual queue",
-    ],
-)
-def test_compiled_code_adapts_its_steps_as_the_oracle_does(case: str) -> None:
-    """Steps follow from estimates of errors, which magnify rounding."""
+def test_compiled_code_finds_what_the_oracle_finds(case: str) -> None:
+    """Each with its own steps: 6.4e-6 at most where it was measured, most of them below 3e-7."""
     update, scenario = CASES[case]
     found, truth = (
         pf.simulate(scenario, pf.Fluid(update=update, engine=engine, tolerance=1e-6, sample=0.04))
         for engine in ("c", "python")
     )
+    assert set(found.data_vars) == set(truth.data_vars)
     worst = furthest(found, truth, scenario)
-    assert max(worst.values()) <= 1e-9, worst
+    assert max(worst.values()) <= 1e-5, worst
+    assert np.ptp(found.queue.to_numpy()) > 0.0
 
 
 # Steps of 2 ms, at whose ends all events lie: of a method of order 2 whose error is below 1e-2 at
@@ -359,7 +335,7 @@ def test_lanes_come_near_the_oracle_or_say_why_not(name: str, case: str, request
             WAYS[name].run(scenario, update, sample, "2ms")
         return
     found = one_run(WAYS[name].run(scenario, update, sample, "2ms"))
-    worst = furthest(found, oracle(case, None), scenario)
+    worst = furthest(found, oracle(case), scenario)
     assert set(worst) == ROWS
     assert max(worst.values()) <= LANES[case], worst
 

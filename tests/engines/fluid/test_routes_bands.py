@@ -13,7 +13,6 @@ import pi2_fluid as pf
 from pi2_fluid.engines.fluid import compiled
 from pi2_fluid.engines.fluid.beginning import begin, begin_links
 from pi2_fluid.engines.fluid.integration import Accuracy
-from pi2_fluid.engines.fluid.routes import compiled as routes
 from pi2_fluid.engines.fluid.routes.integration import RoutesRun
 from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
 from pi2_fluid.engines.fluid.routes.trace import trace_routes
@@ -86,18 +85,6 @@ def test_one_dual_node_is_one_link(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ONE)
-def test_one_dual_node_is_one_link_compiled(name: str) -> None:
-    """Where p' grows from nothing, differences grow with it, to hundreds of tolerances."""
-    times = np.linspace(0.0, 2.0, 201).tolist()
-    scenario = dataclasses.replace(ONE[name], duration=2.0)
-    over, link = (
-        engine.run_compiled(scenario, "sampled", Accuracy(2.0, 1e-12), times)
-        for engine in (routes, compiled)
-    )
-    assert_near(over, link, 3e-8)
-
-
-@pytest.mark.parametrize("name", ONE)
 def test_fixed_steps_are_of_order_four(name: str) -> None:
     """Through bands that empty and fill, a full buffer and a flood.
 
@@ -108,7 +95,7 @@ def test_fixed_steps_are_of_order_four(name: str) -> None:
     want = compiled.run_compiled(scenario, "sampled", Accuracy(2.0, 1e-11), times)
     errors = []
     for step in (0.001, 0.00025):
-        found = routes.run_compiled(scenario, "sampled", Accuracy(step, 0.0), times)
+        found = compiled.run_compiled(scenario, "sampled", Accuracy(step, 0.0), times)
         errors.append(float(np.abs(found.queue - want.queue).max()))
     assert errors[1] < errors[0] / 64.0
 

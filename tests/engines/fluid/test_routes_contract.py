@@ -12,9 +12,9 @@ from networks import random_network
 from refusals import refused
 
 import pi2_fluid as pf
-from pi2_fluid.engines.fluid import compiled as one_link
+from pi2_fluid import _core
+from pi2_fluid.engines.fluid import compiled
 from pi2_fluid.engines.fluid.integration import Accuracy
-from pi2_fluid.engines.fluid.routes import compiled
 
 NODES = (
     pf.Node("a", pf.Link("15Mbit/s", "40000 packets"), pf.Pi2()),
@@ -65,7 +65,8 @@ def test_both_engines_find_the_same_at_first() -> None:
 
 
 @pytest.mark.parametrize("update", ["sampled", "continuous"])
-def test_one_node_is_one_link(update: str) -> None:
+def test_a_node_alone_is_one_of_several(update: str) -> None:
+    """Beside an idle node all goes the way of several links."""
     one = pf.Scenario(
         2.0,
         pf.Link("10Mbit/s", 60),
@@ -73,13 +74,18 @@ def test_one_node_is_one_link(update: str) -> None:
         [pf.Flows(pf.Reno(), 6, "80ms"), pf.Flows(pf.Dctcp(), 3, "30ms", start=0.7)],
         [pf.Change(1.2, "6Mbit/s")],
     )
-    accuracy, times = Accuracy(2.0, 1e-9), np.linspace(0.0, 2.0, 101).tolist()
-    over = compiled.run_compiled(one, update, accuracy, times)
-    link = one_link.run_compiled(one, update, accuracy, times)
-    for name in ("queue", "queue_delay", "controller", "p", "window", "leaving", "capacity"):
-        got, want = getattr(over, name), getattr(link, name)
-        assert got.shape == want.shape, name
-        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6 * np.abs(want).max())
+    duration, (node,), *rest = compiled.pack(one, update, Accuracy(2.0, 1e-9))
+    times, found = np.linspace(0.0, 2.0, 101), []
+    for nodes in ([node], [node, node]):
+        many = len(nodes)
+        rows = [np.empty((101, size)) for size in (many, many, many, many, 2, 2, 2)]
+        run = _core.RoutesRun(duration, nodes, *rest)
+        assert run.advance(times, 0, 10**6, *rows) == (101, "done")
+        found.append([*(row[:, :1] for row in rows[:4]), *rows[4:]])
+    names = ("queue", "queue_delay", "controller", "capacity", "window", "p", "leaving")
+    for name, got, want in zip(names, *found, strict=True):
+        atol = 1e-6 * np.abs(want).max()
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=atol, err_msg=name)
 
 
 def test_signals_may_be_added() -> None:

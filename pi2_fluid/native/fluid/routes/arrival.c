@@ -7,6 +7,8 @@
 
 #include "fluid/routes/dual.h"
 #include "fluid/routes/events.h"
+#include "fluid/routes/images.h"
+#include "fluid/routes/lean.h"
 #include "fluid/routes/modes.h"
 #include "fluid/routes/plant.h"
 #include "fluid/routes/readers.h"
@@ -142,7 +144,7 @@ static int order_of_queue(const pi2_routes *run, int k)
 /* The capacity behind what entered a queue. */
 static double capacity_of(const pi2_routes *run, int j)
 {
-    return run->mode->links[run->queues[j - run->queue_count].node].capacity;
+    return run->mode->links[run->queues[j - run->entered].node].capacity;
 }
 
 static int least(int a, int b)
@@ -163,7 +165,8 @@ static void mark_jumps(pi2_routes *run)
                 order = least(order, order_of_rate(run, j));
             else if (j < run->queue_count)
                 order = least(order, order_of_queue(run, j));
-            else if (j < 2 * run->queue_count && fabs(run->now->f[j] - run->before.f[j]) > allowed(run) * capacity_of(run, j))
+            else if (run->entered >= 0 && j >= run->entered
+                     && fabs(run->now->f[j] - run->before.f[j]) > allowed(run) * capacity_of(run, j))
                 order = 0; /* what entered: its slope is what counts */
         }
         r->order = order;
@@ -247,22 +250,6 @@ int routes_happen(pi2_routes *run, int signalled)
     return changes || ticks > 1;
 }
 
-/* Moves those on who pass a breakpoint, beyond stretches in which nothing entered a queue as well. */
-static void move_on(pi2_routes *run)
-{
-    for (int k = 0; k < run->reader_count; k++) {
-        routes_reader *r = run->readers + k;
-        if (!r->used || !r->image)
-            continue;
-        r->reader.place += (size_t)(ptrdiff_t)r->image;
-        routes_stretch(run, r);
-        while (r->kind == ENTRY && !r->reader.open && r->high <= r->low) {
-            r->reader.place++;
-            routes_stretch(run, r);
-        }
-    }
-}
-
 /* A jump of what enters may end what holds a queue. */
 static void release_bounds(pi2_routes *run)
 {
@@ -307,13 +294,32 @@ static void seek_again(pi2_routes *run)
 void routes_arrive(pi2_routes *run, const routes_event *event, int images)
 {
     int stale = event || images;
-    run->by_numbers = images || (event && event->kind != SIDE) || run->now->t + SAME >= run->next;
+    int done = 0;
+    if (run->lean.is_on) {
+        done = event ? 0 : routes_lean_arrive(run, images);
+        run->smooth = 0;
+        if (done > 0)
+            return;
+        if (done < 0)
+            images = 0;
+        stale = 1;
+        run->lean.is_on = 0;
+        routes_look(run, run->now);
+    }
+    run->by_numbers = done < 0 || images || (event && event->kind != SIDE) || run->now->t + SAME >= run->next;
     routes_foresee(run);
     keep_before(run);
-    if (images)
-        move_on(run);
-    if (event)
+    if (images) {
+        const int jumps = routes_find_passed(run);
+        routes_move_on(run);
+        if (run->node_count == 1 && run->tolerance == 0.0)
+            routes_mark_images(run, jumps);
+    }
+    if (event) {
         routes_apply_event(run, event);
+        if (run->node_count == 1 && run->tolerance == 0.0)
+            routes_mark_all(run);
+    }
     if (stale)
         release_bounds(run);
     if (event && event->kind == QUEUE_EMPTIES)
@@ -321,8 +327,11 @@ void routes_arrive(pi2_routes *run, const routes_event *event, int images)
     if (event && event->kind == BUFFER_FILLS)
         routes_hold_clips(run, event->index);
     stale |= routes_happen(run, event && event->kind == SIGNALLED);
-    if (run->by_numbers)
-        stale |= routes_take_sides(run);
+    if ((run->by_numbers && routes_take_sides(run)) || (event && event->kind == SIDE)) {
+        stale = 1;
+        if (run->alone) /* whose fast case holds answers for a whole stretch */
+            routes_mark_all(run);
+    }
     if (stale) {
         routes_choose(run);
         if (run->dual)
@@ -331,12 +340,15 @@ void routes_arrive(pi2_routes *run, const routes_event *event, int images)
         if (run->by_numbers)
             routes_take_rate_sides(run);
         run->by_numbers = 0;
-        routes_slopes(run, run->now, WITH_THEIR_SLOPES);
+        routes_lean_choose(run);
+        routes_all_slopes(run, run->now);
     }
     run->by_numbers = 0;
     mark_jumps(run);
     if (stale) {
         routes_seek_now(run);
+        if (run->lean.is_on)
+            routes_lean_look_back(run);
         run->smooth = 0;
         routes_foresee(run);
     }

@@ -23,9 +23,10 @@ routes_shares_of_link routes_share(const pi2_routes *run, int l, const double *y
     routes_share_by(run, l, y, mode, &shares);
     for (int k = 0; k < 2; k++) { /* a queue that is held empty leaves 0 when it would not be served what arrives */
         const int then[2] = {link->bound[0] != EMPTY || k == 0, link->bound[1] != EMPTY || k == 1};
-        double if_waiting[2];
-        node->aqm->serve(node->law, then, shares.arrivals, link->capacity, if_waiting);
-        shares.net[k] = shares.arrivals[k] - (link->bound[k] != EMPTY ? shares.served[k] : if_waiting[k]);
+        double if_waiting[2] = {shares.served[0], shares.served[1]};
+        if (link->bound[k] == EMPTY)
+            node->aqm->serve(node->law, then, shares.arrivals, link->capacity, if_waiting);
+        shares.net[k] = shares.arrivals[k] - if_waiting[k];
     }
     return shares;
 }
@@ -51,7 +52,10 @@ void routes_see_two(const pi2_routes *run, int l, const double *y, const routes_
 {
     const routes_node *node = run->nodes + l;
     const routes_link *link = mode->links + l;
-    const routes_shares_of_link shares = routes_share(run, l, y, mode);
+    routes_shares_of_link shares;
+    for (int k = 0; k < 2; k++)
+        shares.arrivals[k] = routes_arrivals(run, node->first + k, y);
+    routes_share_by(run, l, y, mode, &shares);
     seen->queue = seen->arrival_rate = seen->overflow = 0.0;
     seen->capacity = link->capacity;
     for (int k = 0; k < 2; k++) {
@@ -59,7 +63,7 @@ void routes_see_two(const pi2_routes *run, int l, const double *y, const routes_
         seen->queue += y[run->queues[node->first + k].queue];
         seen->arrival_rate += shares.arrivals[k];
         if (link->bound[k] != EMPTY)
-            seen->overflow += shares.net[k];
+            seen->overflow += shares.arrivals[k] - shares.served[k];
     }
     if (!routes_is_full(link, 2) || seen->overflow < 0.0)
         seen->overflow = 0.0;
@@ -89,6 +93,22 @@ void routes_queue_slopes(const routes_link *link, const double *net, double *slo
         for (int k = 0; k < 2; k++)
             if (slopes[k] > 0.0)
                 slopes[k] = slopes[k] * freed / growing;
+}
+
+void routes_find_net(const pi2_routes *run, int l, routes_point *at)
+{
+    const routes_node *node = run->nodes + l;
+    const routes_link *link = run->mode->links + l;
+    double arrivals[2];
+    for (int k = 0; k < 2; k++)
+        arrivals[k] = routes_arrivals(run, node->first + k, at->y);
+    for (int k = 0; k < 2; k++) { /* a queue that is held empty leaves 0 when it would not be served what arrives */
+        const int then[2] = {link->bound[0] != EMPTY || k == 0, link->bound[1] != EMPTY || k == 1};
+        double served[2] = {at->served[node->first], at->served[node->first + 1]};
+        if (link->bound[k] == EMPTY)
+            node->aqm->serve(node->law, then, arrivals, link->capacity, served);
+        at->net[node->first + k] = arrivals[k] - served[k];
+    }
 }
 
 int routes_shares_moved(const pi2_routes *run, const routes_point *at)
@@ -140,6 +160,13 @@ void routes_dual_slopes(const pi2_routes *run, routes_point *at)
         routes_shares_of_link before, after;
         if (node->bands == 1)
             continue;
+        if (link->bound[0] != EMPTY && link->bound[1] != EMPTY) { /* their shares stay */
+            for (int q = node->first; q < node->first + 2; q++) {
+                at->d_served[q] = 0.0;
+                at->d_tau[q] = at->f[run->queues[q].queue] / at->served[q];
+            }
+            continue;
+        }
         for (int k = 0; k < 2; k++) {
             const double rate = routes_arrivals(run, node->first + k, at->y);
             const double rise = NUDGE * routes_arrivals(run, node->first + k, at->f);

@@ -35,6 +35,13 @@ static void find_net(const pi2_routes *run, int l, const double *y, double *net)
         net[0] = routes_arrivals(run, node->first, y) - run->mode->links[l].capacity;
 }
 
+/* Finds the rates of a point, where they are no part of it. */
+static void know(pi2_routes *run, routes_point *at)
+{
+    if (run->alone)
+        routes_look(run, at);
+}
+
 /* Positive before the event, negative beyond it; of a point whose rates are known. */
 static double value(pi2_routes *run, const routes_event *event, routes_point *at)
 {
@@ -55,12 +62,14 @@ static double value(pi2_routes *run, const routes_event *event, routes_point *at
         routes_delays(run, at);
         return -routes_window_slope(run, k, at);
     case SIDE:
+        know(run, at);
         routes_delays(run, at);
         routes_distances(run, k, at);
         return run->distances[event->state];
     default:
         break;
     }
+    know(run, at);
     if (event->kind == QUEUE_GROWS) {
         find_net(run, run->queues[k].node, at->y, net);
         return -net[run->queues[k].band];

@@ -1,4 +1,4 @@
-/* State events, as in fluid/events.h, of each node and class. */
+/* State events of each node and class. */
 #pragma once
 
 #include "fluid/routes/run.h"

@@ -5,6 +5,17 @@
 
 #include "fluid/pool.h"
 
+/* Whether it is one node to which all packets come at once: see run.h. */
+static int is_at_once(const pi2_routes_problem *problem)
+{
+    if (problem->node_count > 1 || problem->nodes[0].aqm->rate_signals)
+        return 0;
+    for (int i = 0; i < problem->class_count; i++)
+        if (problem->classes[i].hops[0] > 0.0 || problem->classes[i].flows.law->sending_rate_under)
+            return 0;
+    return 1;
+}
+
 static int count_visits(const pi2_routes_problem *problem)
 {
     int n = 0;
@@ -15,8 +26,8 @@ static int count_visits(const pi2_routes_problem *problem)
 
 static void take_point(pool *p, const pi2_routes *run, routes_point *point)
 {
-    point->y = take(p, (size_t)run->size, sizeof(double));
-    point->f = take(p, (size_t)run->size, sizeof(double));
+    point->y = take(p, (size_t)run->room, sizeof(double));
+    point->f = take(p, (size_t)run->room, sizeof(double));
     point->tau = take(p, (size_t)run->queue_count, sizeof(double));
     point->net = take(p, (size_t)run->queue_count, sizeof(double));
     point->served = take(p, (size_t)run->queue_count, sizeof(double));
@@ -63,10 +74,26 @@ static void place_sides(pi2_routes *run)
     run->rates_compare = of_classes > 0;
 }
 
+static void take_lean(pool *p, routes_lean *lean, size_t classes)
+{
+    double **const numbers[] = {&lean->count, &lean->decrease, &lean->per_mark, &lean->gain};
+    int **const integers[] = {&lean->at, &lean->of, &lean->class_, &lean->scalable};
+    lean_buffers *b = &lean->buffers;
+    double **const buffers[] = {&b->from, &b->k1,    &b->k2,      &b->k3,  &b->k4,
+                                &b->w,    &b->share, &b->signals, &b->rtt, &b->inverse};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        *numbers[i] = take(p, classes, sizeof(double));
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+        *integers[i] = take(p, classes, sizeof(int));
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        *buffers[i] = take(p, classes + 2, sizeof(double));
+    lean->group = take(p, classes, sizeof *lean->group);
+}
+
 /* What depends on how many components and comparisons there are. */
 static void take_numbers(pool *p, pi2_routes *run, int changes)
 {
-    const size_t nodes = (size_t)run->node_count, classes = (size_t)run->class_count, size = (size_t)run->size;
+    const size_t nodes = (size_t)run->node_count, classes = (size_t)run->class_count, size = (size_t)run->room;
     size_t of_nodes = 0, of_classes = 0;
     double **const of_size[] = {&run->weights, &run->k2, &run->k3, &run->k4, &run->middle, &run->then};
     for (int l = 0; l < run->node_count; l++)
@@ -88,6 +115,8 @@ static void take_numbers(pool *p, pi2_routes *run, int changes)
     run->events = take(p, (6 + PI2_AQM_STATES) * nodes + of_nodes + of_classes + 3 * classes, sizeof *run->events);
     for (int r = 0; r < run->reader_count; r++)
         run->readers[r].reads = take(p, size, sizeof(int));
+    if (run->alone)
+        take_lean(p, &run->lean, classes);
     run->now = run->ends;
     run->trial = run->ends + 1;
     take_point(p, run, run->now);
@@ -191,14 +220,21 @@ static void list_visits(pi2_routes *run)
     }
 }
 
+/* What is no part of the past, from a place on. */
+static int place_expected(pi2_routes *run, const pi2_routes_problem *problem, int place)
+{
+    run->stored = place;
+    for (int i = 0; i < run->class_count; i++)
+        run->classes[i].expected = problem->classes[i].flows.slow_start ? place++ : -1;
+    return run->size = place;
+}
+
 /* Where each component of the state lies. */
 static void place_components(pi2_routes *run, const pi2_routes_problem *problem)
 {
     int place = 0;
     for (int k = 0; k < run->queue_count; k++)
         run->queues[k].queue = place++;
-    for (int k = 0; k < run->queue_count; k++)
-        run->queues[k].entered = place++;
     for (int l = 0; l < run->node_count; l++) {
         run->nodes[l].controller = place;
         place += run->nodes[l].moving;
@@ -207,7 +243,12 @@ static void place_components(pi2_routes *run, const pi2_routes_problem *problem)
         run->classes[i].x = place;
         place += run->classes[i].states;
     }
+    run->entered = run->alone && run->visit_count == 1 ? -1 : place; /* of one class all is its own */
+    for (int k = 0; k < run->queue_count; k++)
+        run->queues[k].entered = run->entered < 0 ? -1 : place++;
     run->integrated = place;
+    if (run->alone)
+        place = place_expected(run, problem, place);
     for (int i = 0; i < run->class_count; i++) {
         routes_class *c = run->classes + i;
         int from = c->sent = place++;
@@ -217,10 +258,9 @@ static void place_components(pi2_routes *run, const pi2_routes_problem *problem)
             from = run->visits[v].left = v + 1 < c->end ? place++ : -1;
         }
     }
-    run->stored = place;
-    for (int i = 0; i < run->class_count; i++)
-        run->classes[i].expected = problem->classes[i].flows.slow_start ? place++ : -1;
-    run->size = place;
+    if (!run->alone)
+        place = place_expected(run, problem, place);
+    run->room = place;
 }
 
 /* The reader of that kind with that delay, a new one if need be. */
@@ -295,7 +335,7 @@ static void read(pi2_routes *run, int reader, int component)
 /* Which rates come from the past, or are read there, and which queue what comes fills. */
 static void find_delayed(pi2_routes *run)
 {
-    for (int k = 0; k < run->queue_count; k++)
+    for (int k = 0; k < run->queue_count && run->entered >= 0; k++)
         run->fills[run->queues[k].entered] = run->queues[k].queue;
     for (int v = 0; v < run->visit_count; v++) {
         const routes_visit *visit = run->visits + v;
@@ -336,7 +376,8 @@ static void list_reads(pi2_routes *run)
         if (node->aqm->queue_signals) {
             for (int k = 0; k < node->bands; k++)
                 read(run, visit->signals, run->queues[node->first + k].queue);
-            read_arrivals(run, visit->signals, node);
+            if (!run->alone)
+                read_arrivals(run, visit->signals, node);
         }
     }
     for (int i = 0; i < run->class_count; i++)
@@ -351,6 +392,8 @@ int routes_lay_out(pi2_routes *run, const pi2_routes_problem *problem)
     size_t mode = sizeof(routes_mode) + (size_t)problem->node_count * sizeof(routes_link)
                   + (size_t)problem->class_count * sizeof(fluid_share);
     run->node_count = problem->node_count;
+    run->at_once = is_at_once(problem);
+    run->alone = run->at_once && problem->nodes[0].aqm->bands == 1;
     for (int l = 0; l < run->node_count; l++)
         run->queue_count += problem->nodes[l].aqm->bands;
     run->class_count = problem->class_count;

@@ -66,7 +66,7 @@ pi2_signal routes_signals(const pi2_routes *run, int l, const double *y, const r
     routes_state(node, y, state);
     if (node->aqm->queue_signals)
         routes_seen(run, l, y, mode, &seen);
-    return node->aqm->signals(node->law, state, &seen, routes_sides(run, mode, l));
+    return routes_shown(node, state, &seen, routes_sides(run, mode, l));
 }
 
 double routes_kept(const routes_node *node, const double *y)
@@ -74,6 +74,15 @@ double routes_kept(const routes_node *node, const double *y)
     double state[PI2_AQM_STATES];
     routes_state(node, y, state);
     return 1.0 - node->aqm->encode(node->law, node->aqm->controller(node->law, state)).classic;
+}
+
+static void move(const routes_node *node, const double *state, const pi2_seen *seen, double d_queue_delay,
+                 const signed char *sides, double *slope)
+{
+    if (node->continuous)
+        node->aqm->flow(node->law, state, seen, d_queue_delay, sides, slope);
+    else
+        node->aqm->drift(node->law, state, seen, sides, slope);
 }
 
 void routes_controller_slope(const pi2_routes *run, int l, const double *y, const double *net, double *slope)
@@ -98,10 +107,9 @@ void routes_controller_slope(const pi2_routes *run, int l, const double *y, cons
         routes_see_two(run, l, y, run->mode, &seen);
     else
         see(run, l, y, run->mode, net[0] + link->capacity, &seen);
-    if (node->continuous)
-        node->aqm->flow(node->law, state, &seen, routes_queue_slope(link, net[0]) / link->capacity, sides, all);
-    else
-        node->aqm->drift(node->law, state, &seen, sides, all);
+    move(node, state, &seen, routes_queue_slope(link, net[0]) / link->capacity, sides, all);
+    if (sides && !fluid_have_values(all, node->states))
+        move(node, state, &seen, routes_queue_slope(link, net[0]) / link->capacity, NULL, all);
     for (int j = 0; j < node->moving; j++)
         slope[j] = all[node->moves[j]];
 }

@@ -23,6 +23,16 @@ static inline double routes_count(const pi2_routes *run, double t, const routes_
     return share_count(routes_shares(run, mode) + i, t, run->classes[i].start, run->classes[i].start_jitter);
 }
 
+/* What packets see by a node's law. A side may lead out of where a law has a value: then what is compared decides. */
+static inline pi2_signal routes_shown(const routes_node *node, const double *state, const pi2_seen *seen,
+                                      const signed char *sides)
+{
+    const pi2_signal signals = node->aqm->signals(node->law, state, seen, sides);
+    return sides && !(fabs(signals.classic + signals.scalable) < INFINITY)
+               ? node->aqm->signals(node->law, state, seen, NULL)
+               : signals;
+}
+
 /* Delays and round-trip times, by the rates in at->y where these matter. */
 void routes_delays(const pi2_routes *run, routes_point *at);
 /* What the classes send that hear (if any do) signals with the probability `heard`: of all classes, or of those whose

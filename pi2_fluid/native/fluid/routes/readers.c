@@ -9,15 +9,25 @@ static double entered_at(const pi2_routes *run, const routes_reader *reader, dou
 
 static void open(pi2_routes *run, fluid_reader *r)
 {
-    r->last = run->past.length;
-    r->high = INFINITY;
+    r->last = run->readable ? run->past.length : run->past.length - 1;
+    r->high = run->readable ? INFINITY : run->now->t;
+}
+
+void routes_make_readable(pi2_routes *run, int readable)
+{
+    if (run->readable == readable)
+        return;
+    run->readable = readable;
+    for (int k = 0; k < run->reader_count; k++)
+        if (run->readers[k].reader.open)
+            routes_stretch(run, run->readers + k);
 }
 
 void routes_stretch(pi2_routes *run, routes_reader *reader)
 {
     fluid_reader *r = &reader->reader;
     reader_stretch(r, &run->past, run->now->t);
-    if (r->open) {
+    if (r->open && run->readable) {
         open(run, r);
         if (r->marks[r->place].index >= run->past.length)
             r->first = r->cursor = run->past.length;
@@ -142,10 +152,14 @@ routes_place routes_find_place(const pi2_routes *run, const routes_reader *reade
         return place;
     }
     double d = at->t - reader->delay;
-    for (int k = 0; k < reader->queue_count; k++) {
-        d -= at->tau[reader->queues[k]];
-        place.speed -= at->d_tau[reader->queues[k]];
-    }
+    if (run->alone) {
+        d -= at->tau[0];
+        place.speed -= at->d_tau[0];
+    } else
+        for (int k = 0; k < reader->queue_count; k++) {
+            d -= at->tau[reader->queues[k]];
+            place.speed -= at->d_tau[reader->queues[k]];
+        }
     place.under = r->low - d;
     place.over = r->open ? -INFINITY : d - r->high;
     return place;

@@ -3,11 +3,18 @@
 
 #include "fluid/routes/run.h"
 
-/* Finds the stretch of a reader anew; an open one goes on into the step in the making. */
+/* Whether open stretches go on into the step in the making. */
+void routes_make_readable(pi2_routes *run, int readable);
+/* Finds the stretch of a reader anew. */
 void routes_stretch(pi2_routes *run, routes_reader *reader);
 void routes_stretches(pi2_routes *run);
 /* Stretches that reach up to now have grown, and what is forgotten cannot be read. */
 void routes_follow(pi2_routes *run);
+/* Whether a jump of a slope of a window, acting for a time, is more than the tolerance lets pass. */
+static inline int routes_matters(const pi2_routes *run, double jump, double time, double window)
+{
+    return fabs(jump) * time > 0.1 * run->tolerance * (fabs(window) + 0.1);
+}
 /* Notes for a reader, or for all, that derivative `order` jumps now. */
 void routes_mark(pi2_routes *run, routes_reader *reader, int order);
 void routes_mark_all(pi2_routes *run);

@@ -3,5 +3,5 @@
 
 #include "fluid/routes/run.h"
 
-/* Fills a row with what holds at t, now or earlier in the last step. */
-void routes_report(pi2_routes *run, double t, int earlier, size_t row, pi2_routes_rows rows);
+/* Fills the rows of samples[i .. n-1] (s) that lie in the last step, or now; returns the first that does not. */
+size_t routes_report(pi2_routes *run, const double *samples, size_t i, size_t n, pi2_routes_rows rows);

@@ -7,6 +7,7 @@
 #include "fluid/routes/arrival.h"
 #include "fluid/routes/dual.h"
 #include "fluid/routes/layout.h"
+#include "fluid/routes/lean.h"
 #include "fluid/routes/modes.h"
 #include "fluid/routes/plant.h"
 #include "fluid/routes/readers.h"
@@ -17,6 +18,7 @@
 #include "fluid/routes/slopes.h"
 #include "fluid/routes/steps.h"
 #include "fluid/routes/trial.h"
+#include "fluid/step.h"
 
 /* The longest that anything waits and travels: how far back readers may look. */
 static void find_lookback(pi2_routes *run, const pi2_routes_problem *problem)
@@ -52,8 +54,10 @@ static void find_lookback(pi2_routes *run, const pi2_routes_problem *problem)
 static void set_parameters(pi2_routes *run, const pi2_routes_problem *problem)
 {
     run->sum = problem->sum;
+    run->readable = 1;
     run->step = problem->step;
     run->tolerance = problem->tolerance;
+    run->per_tolerance = 1.0 / (24.0 * step_allowance(problem->tolerance));
     run->close = 1e-3 * problem->tolerance > SAME ? 1e-3 * problem->tolerance : SAME;
     run->most_steps = problem->most_steps;
     run->end = problem->duration;
@@ -194,7 +198,8 @@ static void rest_at(pi2_routes *run, int l)
         link->bound[0] = q >= node->buffer && arrivals >= link->capacity ? FULL
                          : q > 0.0 || arrivals > link->capacity          ? FREE
                                                                          : EMPTY;
-        f[queue->entered] = link->bound[0] == EMPTY ? arrivals : link->capacity;
+        if (run->entered >= 0)
+            f[queue->entered] = link->bound[0] == EMPTY ? arrivals : link->capacity;
     } else {
         const routes_shares_of_link shares = routes_share(run, l, y, run->mode);
         double q = 0.0;
@@ -216,7 +221,7 @@ static void rest(pi2_routes *run)
     memcpy(y0, y, (size_t)run->stored * sizeof *y0);
     for (int l = 0; l < run->node_count; l++)
         rest_at(run, l);
-    for (const routes_queue *q = run->queues; q < run->queues + run->queue_count; q++)
+    for (const routes_queue *q = run->queues; q < run->queues + run->queue_count && run->entered >= 0; q++)
         y0[q->entered] = -run->lookback * f[q->entered];
     past_append(&run->past, BEGINNING, -run->lookback, y0, run->trial->f, y0, run->trial->f);
     past_append(&run->past, -run->lookback, 0.0, y0, f, y, f);
@@ -252,7 +257,8 @@ static void start(pi2_routes *run, const pi2_routes_problem *problem)
     routes_take_sides(run);
     routes_take_rate_sides(run);
     run->by_numbers = 0;
-    routes_slopes(run, run->now, WITH_THEIR_SLOPES);
+    routes_lean_choose(run);
+    routes_all_slopes(run, run->now);
     routes_foresee(run);
 }
 
@@ -291,11 +297,7 @@ int pi2_routes_advance(pi2_routes *run, const double *samples, size_t n, size_t 
 {
     size_t i = *place;
     while (!run->status) {
-        for (; i < n && samples[i] < run->now->t - SAME; i++)
-            routes_report(run, samples[i], 1, i, rows);
-        for (; i < n && samples[i] <= run->now->t + SAME; i++)
-            routes_report(run, run->now->t, 0, i, rows);
-        *place = i;
+        *place = i = routes_report(run, samples, i, n, rows);
         if (i == n)
             return PI2_FLUID_DONE;
         if (most_steps-- <= 0)

@@ -1,4 +1,4 @@
-/* One trajectory of the fluid model over several nodes: the compiled twin of the Python engine's. Pure C11.
+/* One trajectory of the fluid model, over one node or several: the compiled sibling of the Python engine's. Pure C11.
  *
  * What class i offers to the nodes of its route one after the other, with q_l the queue of a node, C_l its capacity,
  * tau_l = q_l/C_l and N_i x_i what the class sends, is
@@ -9,8 +9,9 @@
  * b_il = base_rtt_i - (hops up to l) + sum of tau from l on. First in, first out: the total V_l of what entered tells
  * when that was, V_l(a) = V_l(t) - q_l(t).
  *
- * The method is that of fluid/fluid.h: Runge-Kutta of order 4 whose steps end wherever the equations are not smooth, at
- * the delayed images of such instants, and where these images have come to after they have waited in a queue.
+ * The method is Runge-Kutta of order 4 whose steps end wherever the equations are not smooth: at ticks, changes and clips,
+ * at the delayed images of such instants, and where these images have come to after they have waited in a queue. Of one
+ * node it leaves out what that does not need: see `at_once` and `alone` of run.h, and lean.h.
  */
 #pragma once
 
@@ -26,7 +27,8 @@ typedef struct pi2_routes pi2_routes;
 pi2_routes *pi2_routes_create(const pi2_routes_problem *problem);
 void pi2_routes_destroy(pi2_routes *run);
 
-/* As pi2_fluid_advance. */
+/* Fills rows *place .. n-1 for the rising times samples[0 .. n-1] (s) and moves *place on, taking at most `most_steps`
+ * steps. Call it again after PI2_FLUID_MORE; after any error the run is over. */
 int pi2_routes_advance(pi2_routes *run, const double *samples, size_t n, size_t *place, pi2_routes_rows rows,
                        long long most_steps);
 

@@ -103,13 +103,43 @@ typedef struct {
 } routes_point;
 
 typedef struct {
-    int kind, index;    /* as fluid_event; of which queue, of a buffer or clip which node, or class; of a SIDE nodes first */
+    int kind, index;    /* of run.h; of which queue, of a buffer or clip which node, or class; of a SIDE nodes first */
     int state;          /* of a controller; number of a comparison */
     double bound, side;
 } routes_event;
 
+typedef struct {
+    double *from, *k1, *k2, *k3, *k4;              /* q, u, windows */
+    double *w, *share, *signals, *rtt, *inverse;
+} lean_buffers;
+
+/* See lean.h. Classes are numbered here among those who listen now, group by group: those with one delay. */
+typedef struct {
+    routes_reader *reader;
+    double base_rtt, base_packets; /* s; times the capacity of then, packets */
+    int from, end; /* its classes */
+    int within;    /* whether k u was a probability then */
+} routes_lean_group;
+
+typedef struct {
+    int is_on;                                     /* whether it serves now */
+    int n, groups, encoder, bound, continuous;
+    double capacity, inverse_capacity;             /* packets/s, s/packet */
+    double others;                                 /* constant arrivals - capacity, packets/s */
+    double integral, proportional, target, k;      /* of the controller's flow (0: held); s; coupling factor */
+    double *count, *decrease, *per_mark;           /* flows; of the law, one of both is 0 */
+    double *gain;                                  /* capacity of then if it was signalled, else 0 */
+    int *at, *of, *class_, *scalable;              /* component, group, number among all classes, signal */
+    routes_lean_group *group;
+    lean_buffers buffers;
+} routes_lean;
+
 typedef struct pi2_routes {
     int node_count, queue_count, class_count, visit_count, sum, answering;
+    /* One node, to which all packets come at once, from senders that answer a round trip later to signals that follow from
+     * controller and queues: then no rate is heard of later, and the error of a step at its ends tells enough. */
+    int at_once;
+    int alone; /* the same with one queue: all rates follow from the state of their time, and are no part of the past */
     int dual; /* whether a node has two queues */
     routes_node *nodes;
     routes_queue *queues;
@@ -119,15 +149,17 @@ typedef struct pi2_routes {
     int hop_count, entry_end, reader_count;
     double lookback, longest_path, least_capacity;
     int flooded;
-    double step, tolerance, close;
+    double step, tolerance, per_tolerance, close; /* per_tolerance: 1/(24 step_allowance(tolerance)) */
     long long most_steps;
 
     fluid_agenda agenda;
     double end, next;
 
-    /* The state is [queues, what entered them, controllers, senders | sent, offered, left | expected signals]: the
-     * first part and the last are integrated, the second follows from the first and the past. */
-    int integrated, stored, size;
+    /* The state is [queues, controllers, senders, what entered the queues | sent, offered, left | expected signals]: the
+     * first part and the last are integrated, the second follows from the first and the past. Of a node alone the second
+     * is the last. */
+    int integrated, stored, size, room; /* `room`: with rates that are no part of the past */
+    int entered;     /* where what entered the queues begins, -1: nobody needs it */
     double *weights; /* of each component: what makes its error relative; < 0: it does not count */
 
     unsigned char *delayed; /* of a rate: whether it comes from the past, or is read there; */
@@ -147,7 +179,8 @@ typedef struct pi2_routes {
     routes_point ends[2], *now, *trial, scratch, before;
     double *k2, *k3, *k4, *middle, *foreseen, *then;
     double *heard;   /* of each class whose rate answers at once: probability of a signal */
-    int provisional; /* whether the step in the making can be read, */
+    int readable;    /* whether open stretches reach into the step in the making: of one node if somebody may read it, */
+    int provisional; /* whether that is as it has been foreseen, not made, */
     double reach;    /* and for how long (s) */
     int smooth;      /* whether the step before ended at nothing */
     int overlapped;  /* whether it has been read */
@@ -155,6 +188,7 @@ typedef struct pi2_routes {
     double proposal, error;
     long long taken;
     int stalled, slow, status;
+    routes_lean lean;
     void *parts, *memory;
 } pi2_routes;
 

@@ -1,5 +1,5 @@
-/* Sides: the answers of the laws' comparisons, held while a step is made, as in fluid/sides.h. Those of queues belong to
- * the mode, as readers of the past need those of then; those of senders are of the present. Whoever compares has a number:
+/* Sides: the answers of the laws' comparisons, held while a step is made, so that the equations stay smooth in it. Where
+ * an answer would change, the step ends. Those of queues belong to the mode, as readers of the past need those of then; those of senders are of the present. Whoever compares has a number:
  * nodes come first, then classes.
  */
 #pragma once

@@ -61,7 +61,7 @@ static double signal_then(const pi2_routes *run, const routes_class *c, const ro
     for (int j = 0; j < node->moving; j++)
         state[node->moves[j]] = routes_then(run, r, node->controller + j)
                                 + later * routes_slope_then(run, r, node->controller + j);
-    return routes_signal_of(c, node->aqm->signals(node->law, state, NULL, routes_sides(run, r->mode, visit->node)));
+    return routes_signal_of(c, routes_shown(node, state, NULL, routes_sides(run, r->mode, visit->node)));
 }
 
 /* The same of a node whose signals follow from its controller in a known way. */
@@ -211,23 +211,38 @@ static void find_rates(pi2_routes *run, routes_point *at, int all)
     }
 }
 
+/* What comes at once to queues without packets, on whose rates the shares of others depend. */
+static void send_to_empty(pi2_routes *run, routes_point *at)
+{
+    for (int n = 0; n < run->visit_count; n++) {
+        const routes_visit *v = run->visits + n;
+        const routes_class *c = run->classes + v->class_;
+        double rate = 0.0;
+        if (routes_bound(run, run->mode, v->queue) != EMPTY)
+            continue;
+        if (routes_shares(run, run->mode)[v->class_].active)
+            rate = routes_count(run, at->t, run->mode, v->class_) * routes_rate(c, at->y + c->x, 0.0, c->base_rtt);
+        at->y[v->offered] = c->thinned ? rate * routes_kept(run->nodes + v->node, at->y) : rate;
+    }
+}
+
 /* All rates, or those that what moves depends on. What a dual queue gets while the other is empty depends on what arrives
  * there, and that on how long it waits elsewhere. */
 static void look(pi2_routes *run, routes_point *at, int all)
 {
-    int rounds = run->dual ? MOST_ROUNDS : 1;
+    int rounds = run->dual && !run->at_once ? MOST_ROUNDS : 1;
     for (routes_reader *r = run->readers; r < run->readers + run->hop_count; r++)
         go_to(run, r, at->t - r->delay);
+    if (run->dual && run->at_once)
+        send_to_empty(run, at);
     do
         find_rates(run, at, all);
     while (--rounds > 0 && routes_shares_moved(run, at));
     for (int l = 0; l < run->node_count; l++) {
         const routes_node *node = run->nodes + l;
-        if (node->bands == 2) {
-            const routes_shares_of_link shares = routes_share(run, l, at->y, run->mode);
-            at->net[node->first] = shares.net[0];
-            at->net[node->first + 1] = shares.net[1];
-        } else
+        if (node->bands == 2)
+            routes_find_net(run, l, at);
+        else
             at->net[node->first] = routes_arrivals(run, node->first, at->y) - run->mode->links[l].capacity;
     }
 }
@@ -273,8 +288,12 @@ static inline void law_slopes(const pi2_routes *run, int i, const routes_point *
     *heard = then.x[0] / then.rtt * then.p;
     if (c->plain)
         slopes[0] = fluid_window_rate(&c->law->plain, x[0], *heard, at->per_rtt[i]);
-    else
-        c->law->rate(c->parameters, x, then.x, then.p, at->rtt[i], then.rtt, routes_rate_sides(run, c), slopes);
+    else {
+        const signed char *sides = routes_rate_sides(run, c);
+        c->law->rate(c->parameters, x, then.x, then.p, at->rtt[i], then.rtt, sides, slopes);
+        if (sides && !fluid_have_values(slopes, c->states))
+            c->law->rate(c->parameters, x, then.x, then.p, at->rtt[i], then.rtt, NULL, slopes);
+    }
 }
 
 void routes_rate_differences(pi2_routes *run, int i, const routes_point *at, double *values)
@@ -464,7 +483,8 @@ void routes_slopes(pi2_routes *run, routes_point *at, int what)
         } else {
             const double slope = routes_queue_slope(link, net[0]);
             at->f[queue->queue] = slope;
-            at->f[queue->entered] = slope + (link->bound[0] == EMPTY ? net[0] + link->capacity : link->capacity);
+            if (run->entered >= 0)
+                at->f[queue->entered] = slope + (link->bound[0] == EMPTY ? net[0] + link->capacity : link->capacity);
         }
         routes_controller_slope(run, l, at->y, net, at->f + node->controller);
         for (int j = 0; j < node->moving; j++)
@@ -473,7 +493,9 @@ void routes_slopes(pi2_routes *run, routes_point *at, int what)
     }
     for (int i = 0; i < run->class_count; i++)
         sender_slopes(run, at, i);
-    if (what == WITH_THEIR_SLOPES)
+    if (what == WITH_THEIR_SLOPES && run->alone)
+        delay_slopes(run, at);
+    else if (what == WITH_THEIR_SLOPES)
         flow_slopes(run, at);
 }
 

@@ -1,4 +1,4 @@
-/* The steps of fluid/steps.c, for many readers. */
+/* One step: as long as its error allows, to an event, or to the delayed image of a breakpoint. */
 #include "fluid/routes/steps.h"
 
 #include "fluid/routes/arrival.h"
@@ -78,6 +78,42 @@ static double first_trial(pi2_routes *run, const routes_reader **target)
     }
 }
 
+/* Whether the trial step of a node alone has obviously passed no event. */
+static int quiet(const pi2_routes *run)
+{
+    const routes_node *node = run->nodes;
+    const double q = run->trial->y[0], net = run->trial->net[0], u = run->trial->y[node->controller];
+    const int encoder = node->moving == 1 ? node->aqm->plain.encoder : PI2_OTHER_ENCODER;
+    if (!run->alone || run->slow || run->rates_compare)
+        return 0;
+    if (node->aqm->comparisons) {
+        const signed char *sides = routes_sides(run, run->mode, 0);
+        if (encoder == PI2_OTHER_ENCODER || !sides || sides[0] != fluid_is_within(node->aqm->plain.k, u))
+            return 0;
+    }
+    if (node->continuous
+        && (encoder == PI2_OTHER_ENCODER || node->held[0] != 0.0 || u < 0.0 || u > node->aqm->plain.limit))
+        return 0;
+    for (int i = 0; i < run->class_count; i++)
+        if (run->floored[i] || run->trial->y[run->classes[i].x] < 0.0)
+            return 0;
+    return run->mode->links[0].bound[0] == FREE    ? q >= 0.0 && q <= node->buffer
+           : run->mode->links[0].bound[0] == EMPTY ? net <= 0.0
+                                                   : net >= 0.0;
+}
+
+/* What the trial step has passed; returns how many. */
+static int find_events(pi2_routes *run)
+{
+    if (quiet(run))
+        return 0;
+    if (run->lean.is_on) { /* which leaves rates out */
+        routes_look(run, run->now);
+        routes_look(run, run->trial);
+    }
+    return routes_crossed(run);
+}
+
 /* Takes a step that ends at an event, which the cubic of the trial has placed at `h`, and mends the place by the slope
  * of the event's own function. */
 static void step_to(pi2_routes *run, double h, const routes_event *event)
@@ -102,7 +138,7 @@ static const routes_event *stop_at_event(pi2_routes *run)
 {
     const routes_event *first = NULL;
     double where = 1.0;
-    const int n = routes_crossed(run);
+    const int n = find_events(run);
     for (int j = 0; j < n; j++) {
         const double place = routes_locate(run, run->events + j);
         if (!first || place < where) {
@@ -206,7 +242,7 @@ static double earliest_needed(const pi2_routes *run)
     double windows = 0.0, queues = 0.0, reach;
     if (!past_is_long(&run->past) || run->flooded || run->slow)
         return run->now->t - run->lookback;
-    if (leaves_the_oldest(run))
+    if (run->entered >= 0 && leaves_the_oldest(run))
         return BEGINNING;
     for (int k = 0; k < run->queue_count; k++)
         queues += y[run->queues[k].queue];
@@ -248,7 +284,7 @@ static void accept(pi2_routes *run)
         run->status = PI2_FLUID_STUCK;
     for (int k = 0; k < run->queue_count; k++)
         sum += run->now->y[run->queues[k].queue];
-    for (int i = 0; i < run->class_count; i++) /* which an empty queue does not show */
+    for (int i = 0; i < run->class_count && !run->lean.is_on; i++) /* which an empty queue does not show */
         sum += run->now->y[run->classes[i].x];
     if (!(fabs(sum) < INFINITY)) /* where whatever is not finite ends up */
         run->status = PI2_FLUID_NOT_FINITE;

@@ -1,4 +1,5 @@
-/* Kutta's three-eighths rule, as in fluid/trial.c. Delays may be shorter than a step: the time over a hop, or a queue that
+/* Kutta's three-eighths rule: a step that may still be rejected. The slope at its end is the next step's first, and the
+ * cubic's end slope. Delays may be shorter than a step: the time over a hop, or a queue that
  * has just begun to grow. Then what is read is the step in the making, at first as it was foreseen, and the step is
  * taken again until what it has read of itself is what has come out.
  *
@@ -9,6 +10,8 @@
 
 #include <string.h>
 
+#include "fluid/routes/lean.h"
+#include "fluid/routes/readers.h"
 #include "fluid/routes/slopes.h"
 #include "fluid/step.h"
 
@@ -112,7 +115,7 @@ static double error_of(const pi2_routes *run, double h)
             const double part = fabs(off) / (fabs(run->trial->y[j]) + run->weights[j]);
             worst = part > worst ? part : worst;
         }
-    return h * worst / (24.0 * step_allowance(run->tolerance));
+    return h * run->per_tolerance * worst;
 }
 
 /* How far the cubics of the step are from the equations at a quarter of it, where neither end and no stage looks, in
@@ -145,8 +148,8 @@ static double defect_of(pi2_routes *run, double h)
     return h * worst / run->tolerance;
 }
 
-/* A step of length h to `end`. */
-static void pass(pi2_routes *run, double h, double end)
+/* A step of length h to `end`, in any case. */
+static void pass_any(pi2_routes *run, double h, double end)
 {
     const double t = run->now->t, *y = run->now->y, *k1 = run->now->f;
     routes_point stage = run->scratch;
@@ -172,6 +175,37 @@ static void pass(pi2_routes *run, double h, double end)
     routes_slopes(run, run->trial, WITH_THEIR_SLOPES);
 }
 
+/* A step of length h to `end`. */
+static void pass(pi2_routes *run, double h, double end)
+{
+    if (run->lean.is_on)
+        routes_lean_try(run, h, end);
+    else
+        pass_any(run, h, end);
+}
+
+/* Whether all who look back look further back than h, however short queues become. */
+static int looks_back_further(const pi2_routes *run, double h)
+{
+    for (const routes_reader *r = run->readers; r < run->readers + run->reader_count; r++)
+        if (r->used && (r->kind == ENTRY || !(r->delay > h)))
+            return 0;
+    return 1;
+}
+
+/* How far a step of length h has been read by those who look back. */
+static void note_depths(pi2_routes *run, double h)
+{
+    for (routes_reader *r = run->readers; r < run->readers + run->reader_count; r++) {
+        const double now = run->now->tau[0], then = run->trial->tau[0];
+        const double s = h - (r->delay + (now < then ? now : then));
+        if (r->used && s >= 0.0) {
+            run->overlapped = 1;
+            r->ahead = s;
+        }
+    }
+}
+
 /* Takes a step until it has read of itself what comes out; returns whether it has. */
 static int settle(pi2_routes *run, double h, double end)
 {
@@ -180,11 +214,13 @@ static int settle(pi2_routes *run, double h, double end)
         for (int r = 0; r < run->reader_count; r++)
             run->readers[r].ahead = -1.0;
         pass(run, h, end);
+        if (run->lean.is_on)
+            note_depths(run, h);
         if (!run->overlapped || !(h > 0.0))
             return 1;
         see(run);
         if (misread(run, h) <= 1.0) {
-            routes_slopes(run, run->trial, WITH_THEIR_SLOPES); /* the next step goes on with the slopes at the end */
+            routes_all_slopes(run, run->trial); /* the next step goes on with the slopes at the end */
             return 1;
         }
     }
@@ -194,16 +230,24 @@ static int settle(pi2_routes *run, double h, double end)
 void routes_try(pi2_routes *run, double h)
 {
     const double end = step_end(run->now->t, h, run->next);
-    int settled;
+    int settled = 1;
     h = end - run->now->t;
     run->provisional = 1;
     run->reach = 2.0 * h;
-    routes_foresee(run);
-    settled = settle(run, h, end);
-    run->error = error_of(run, h);
+    if (run->at_once)
+        routes_make_readable(run, !looks_back_further(run, h));
+    if (run->readable) {
+        routes_foresee(run);
+        settled = settle(run, h, end);
+    } else
+        pass(run, h, end);
+    if (!run->lean.is_on)
+        run->error = error_of(run, h);
     if (run->tolerance > 0.0 && h > 0.0) {
-        const double by_ends = BY_ENDS * run->error, by_defect = BY_DEFECT * defect_of(run, h);
-        run->error = by_ends > by_defect ? by_ends : by_defect;
+        if (!run->at_once) {
+            const double by_ends = BY_ENDS * run->error, by_defect = BY_DEFECT * defect_of(run, h);
+            run->error = by_ends > by_defect ? by_ends : by_defect;
+        }
         if (!settled)
             run->error = run->error > 2.0 ? run->error : 2.0;
     }

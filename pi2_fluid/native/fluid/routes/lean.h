@@ -1,5 +1,5 @@
-/* The common case, laid out for speed: one queue under a PI controller whose signals follow from u, and Reno, CReno or
- * scalable classes in congestion avoidance, beside traffic of constant rate. The same equations as in slopes.c.
+/* The common case, laid out for speed: one node with one queue under a PI controller whose signals follow from u, and Reno,
+ * CReno or scalable classes in congestion avoidance, beside traffic of constant rate. The same equations as in slopes.c.
  *
  * What takes the time is the chain from one stage of a step to the next. So sums are arranged to add the latest term
  * last, and whatever is constant is prepared when the mode changes. With `n` and `groups` constant 1 at a call all
@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "fluid/run.h"
+#include "fluid/routes/run.h"
 
 #if defined(__GNUC__) || defined(__clang__)
 #define LEAN static inline __attribute__((always_inline))
@@ -21,13 +21,13 @@ typedef struct {
     double tau, net, growth, slope; /* s, packets/s, packets/s, 1/s: of the delay, the queue twice, the controller */
 } lean_stage;
 
-LEAN double lean_encode(const fluid_lean *o, double u, int scalable)
+LEAN double lean_encode(const routes_lean *o, double u, int scalable)
 {
     return fluid_encode(o->encoder, o->k, u, scalable);
 }
 
 /* Fills in round-trip times and their reciprocals, and returns how the queue and the controller move. */
-LEAN lean_stage lean_look(const fluid_lean *o, const int n, const int groups, double q, const double *w, double *rtt,
+LEAN lean_stage lean_look(const routes_lean *o, const int n, const int groups, double q, const double *w, double *rtt,
                           double *inverse, double *share)
 {
     lean_stage v;
@@ -54,9 +54,9 @@ typedef struct {
     double s;
 } lean_past;
 
-LEAN lean_past lean_go_back(const pi2_fluid *run, const lean_group *group, double t, double rtt)
+LEAN lean_past lean_go_back(const pi2_routes *run, const routes_lean_group *group, double t, double rtt)
 {
-    fluid_reader *reader = group->reader;
+    fluid_reader *reader = &group->reader->reader;
     const double d = t - rtt;
     lean_past then;
     if (SELDOM(!(d >= reader->from && d < reader->to)))
@@ -69,26 +69,26 @@ LEAN lean_past lean_go_back(const pi2_fluid *run, const lean_group *group, doubl
 /* The signals that a flow of each class hears of per second at t, W/R p of then: with R = (base_rtt C + q)/C, the
  * quotient of (gain W p) and `back`, where gain is C for those who were signalled then and 0 for others. */
 /* What packets saw when a group heard of u: on the side of then. */
-LEAN double lean_heard(const fluid_lean *o, const lean_group *group, double u, int scalable)
+LEAN double lean_heard(const routes_lean *o, const routes_lean_group *group, double u, int scalable)
 {
     return fluid_encode_on(group->within, o->encoder, o->k, u, scalable);
 }
 
-LEAN double lean_back(const lean_group *group, lean_past then, const int m)
+LEAN double lean_back(const routes_lean_group *group, lean_past then, const int m)
 {
     return group->base_packets + past_value(then.c, m, 0, then.s);
 }
 
-LEAN double lean_u(const fluid_lean *o, lean_past then, const int m)
+LEAN double lean_u(const routes_lean *o, lean_past then, const int m)
 {
     return o->continuous ? past_value(then.c, m, 1, then.s) : then.c[1];
 }
 
-LEAN void lean_signals(const pi2_fluid *run, const fluid_lean *o, const int n, const int groups, const int m, double t,
+LEAN void lean_signals(const pi2_routes *run, const routes_lean *o, const int n, const int groups, const int m, double t,
                        const double *rtt, double *signals)
 {
     for (int g = 0; g < groups; g++) {
-        const lean_group *group = o->group + g;
+        const routes_lean_group *group = o->group + g;
         const lean_past then = lean_go_back(run, group, t, rtt[g]);
         const double u = lean_u(o, then, m), inverse = 1.0 / lean_back(group, then, m);
         const double classic = lean_heard(o, group, u, 0) * inverse, scalable = lean_heard(o, group, u, 1) * inverse;
@@ -97,13 +97,14 @@ LEAN void lean_signals(const pi2_fluid *run, const fluid_lean *o, const int n, c
     }
 }
 
-int lean_fits(const pi2_fluid *run);
-/* Lays out what is constant until the mode changes. */
-void lean_prepare(pi2_fluid *run);
-/* What is constant until a group reads another stretch. */
-void lean_look_back(pi2_fluid *run);
-void lean_slopes(pi2_fluid *run, fluid_point *at);
-/* A step of length h to `end`; unless `whole`, without all slopes at its end and without its error. */
-void lean_try(pi2_fluid *run, double h, double end, int whole);
-/* One update of the controller, and its marks: `update` of arrival.c. */
-void lean_tick(pi2_fluid *run);
+/* After every change of who sends and of what holds: whether it serves, and if so, what is constant until then. */
+void routes_lean_choose(pi2_routes *run);
+/* What is constant until somebody reads another stretch. */
+void routes_lean_look_back(pi2_routes *run);
+/* All slopes of a point, in the way that serves now. */
+void routes_all_slopes(pi2_routes *run, routes_point *at);
+/* A step of length h to `end`, with all slopes there and its error. */
+void routes_lean_try(pi2_routes *run, double h, double end);
+/* What images of breakpoints do at the end of a step, and an update of the controller, with their marks. Returns 1 if that
+ * was all; 0, without doing anything, if more is to happen; -1 if a bound or an answer does not hold any more. */
+int routes_lean_arrive(pi2_routes *run, int images);

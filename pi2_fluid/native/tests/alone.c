@@ -1,4 +1,4 @@
-/* Checks the fluid kernel without Python: a closed form, then random scenarios of every law.
+/* Checks the fluid through one node without Python: a closed form, then random scenarios of every law.
  *
  * Each must end, or say why not; stay finite and within its bounds; give the same bytes when it is interrupted and
  * resumed; and, as a rule, the same queue when a class is split in two. Meant to be built with -DPI2_SANITIZE=ON.
@@ -10,16 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fluid/fluid.h"
+#include "fluid/routes/routes.h"
 #include "tests/draw.h"
 #include "tests/within.h"
 
 enum { CLASSES = 4, CHANGES = 3, ROWS = 250, RUNS = 2500 };
 
 typedef struct {
-    pi2_fluid_problem problem;
-    pi2_fluid_class classes[CLASSES];
-    pi2_fluid_change changes[CHANGES];
+    pi2_routes_problem problem;
+    pi2_routes_node node;
+    pi2_routes_class classes[CLASSES];
+    pi2_routes_change changes[CHANGES];
     double counts[CHANGES * CLASSES];
 } scenario;
 
@@ -31,67 +32,84 @@ typedef struct {
     long long steps;
 } result;
 
+static void point_at_own(scenario *s)
+{
+    static const int only[1] = {0};
+    static const double at_once[1] = {0.0};
+    pi2_routes_problem *p = &s->problem;
+    p->node_count = 1;
+    p->nodes = &s->node;
+    p->classes = s->classes;
+    p->changes = s->changes;
+    p->counts = s->counts;
+    for (int i = 0; i < CLASSES; i++) {
+        s->classes[i].length = 1;
+        s->classes[i].nodes = only;
+        s->classes[i].hops = at_once;
+    }
+}
+
 static void make_changes(scenario *s)
 {
-    pi2_fluid_problem *p = &s->problem;
+    pi2_routes_problem *p = &s->problem;
     double at = 0.0;
     p->change_count = pick(CHANGES + 1);
     for (int i = 0; i < p->change_count; i++) {
         at += uniform(0.01, p->duration / CHANGES);
         s->changes[i].at = at;
-        s->changes[i].capacity = chance(0.5) ? NAN : p->capacity * spread(0.2, 3);
+        s->changes[i].node = 0;
+        s->changes[i].capacity = chance(0.5) ? NAN : s->node.capacity * spread(0.2, 3);
         for (int j = 0; j < p->class_count; j++)
-            s->counts[i * p->class_count + j] = chance(0.7) ? NAN : s->classes[j].count * uniform(0, 3);
+            s->counts[i * p->class_count + j] = chance(0.7) ? NAN : s->classes[j].flows.count * uniform(0, 3);
     }
 }
 
 static void make(scenario *s)
 {
-    pi2_fluid_problem *p = &s->problem;
+    pi2_routes_problem *p = &s->problem;
+    pi2_routes_node *node = &s->node;
     memset(s, 0, sizeof *s);
     p->duration = uniform(0.5, 5);
-    p->capacity = spread(100, 20000);
-    p->buffer = p->capacity * spread(0.02, 20);
-    draw_aqm(p, p->capacity);
+    point_at_own(s);
+    node->capacity = spread(100, 20000);
+    node->buffer = node->capacity * spread(0.02, 20);
+    draw_aqm(node, node->capacity);
     p->class_count = 1 + pick(CLASSES - 1);
     for (int i = 0; i < p->class_count; i++)
-        draw_class(s->classes + i, p->duration, p->capacity, p->aqm->encode != NULL);
+        draw_class(&s->classes[i].flows, p->duration, node->capacity, node->aqm->encode != NULL);
     make_changes(s);
     if (chance(0.2)) {
         p->began = 1;
-        p->queues[0] = p->buffer * uniform(0, 1);
-        p->state[0] = !p->aqm->encode ? 0.0 : uniform(0, 0.5);
+        node->queues[0] = node->buffer * uniform(0, 1);
+        node->state[0] = !node->aqm->encode ? 0.0 : uniform(0, 0.5);
     }
     p->step = chance(0.5) ? p->duration : spread(2e-3, 0.1);
     p->tolerance = chance(0.5) ? spread(1e-9, 1e-3) : 0.0;
     if (p->tolerance == 0.0)
         p->step = spread(5e-3, 0.1);
     p->most_steps = 20000;
-    p->classes = s->classes;
-    p->changes = s->changes;
-    p->counts = s->counts;
 }
 
 /* In parts of `steps` steps. */
-static void run(const pi2_fluid_problem *p, long long steps, result *r)
+static void run(const pi2_routes_problem *p, long long steps, result *r)
 {
-    const pi2_fluid_rows rows = {r->queue, r->queue_delay, r->controller, r->capacity, r->p, r->window, r->leaving};
-    pi2_fluid *fluid = pi2_fluid_create(p);
+    const pi2_routes_rows rows = {r->queue, r->queue_delay, r->controller, r->capacity, r->window, r->p, r->leaving};
+    pi2_routes *fluid = pi2_routes_create(p);
     double samples[ROWS];
     memset(r, 0, sizeof *r);
     for (int i = 0; i < ROWS; i++)
         samples[i] = i * p->duration / (ROWS - 1);
     do
-        r->status = fluid ? pi2_fluid_advance(fluid, samples, ROWS, &r->rows, rows, steps) : PI2_FLUID_NO_MEMORY;
+        r->status = fluid ? pi2_routes_advance(fluid, samples, ROWS, &r->rows, rows, steps) : PI2_FLUID_NO_MEMORY;
     while (r->status == PI2_FLUID_MORE);
-    r->steps = fluid ? pi2_fluid_steps(fluid) : 0;
-    pi2_fluid_destroy(fluid);
+    r->steps = fluid ? pi2_routes_steps(fluid) : 0;
+    pi2_routes_destroy(fluid);
 }
 
 /* Steps of a fixed length may be too long for a scenario, so that anything comes out; not those that adapt. */
-static int sound(const pi2_fluid_problem *p, const result *r)
+static int sound(const pi2_routes_problem *p, const result *r)
 {
-    const int rows = (int)r->rows, bands = p->aqm->bands, classes = p->class_count;
+    const int rows = (int)r->rows, bands = p->nodes->aqm->bands, classes = p->class_count;
     if (p->tolerance == 0.0)
         return 1;
     if (r->status > PI2_FLUID_LOST_IMAGE)
@@ -103,7 +121,7 @@ static int sound(const pi2_fluid_problem *p, const result *r)
         if (!within("leaving", 1, &sum, 0.0, r->capacity[i] * (1 + 1e-9)))
             return 0;
     }
-    return within("queue", bands * rows, r->queue, 0.0, p->buffer) && within("p", classes * rows, r->p, 0.0, 1.0)
+    return within("queue", bands * rows, r->queue, 0.0, p->nodes->buffer) && within("p", classes * rows, r->p, 0.0, 1.0)
            && within("queue_delay", bands * rows, r->queue_delay, 0.0, 1e6)
            && within("window", classes * rows, r->window, 0.0, 1e12)
            && within("controller", rows, r->controller, 0.0, 1.0)
@@ -115,13 +133,11 @@ static double split(const scenario *s, const result *r)
 {
     static scenario half;
     static result other;
-    pi2_fluid_problem *p = &half.problem;
+    pi2_routes_problem *p = &half.problem;
     double worst = 0.0;
     half = *s;
-    p->classes = half.classes;
-    p->changes = half.changes;
-    p->counts = half.counts;
-    half.classes[0].count *= 0.5;
+    point_at_own(&half);
+    half.classes[0].flows.count *= 0.5;
     half.classes[p->class_count] = half.classes[0];
     p->class_count++;
     for (int i = 0; i < p->change_count; i++) {
@@ -132,8 +148,8 @@ static double split(const scenario *s, const result *r)
     run(p, 1 << 30, &other);
     if (other.status != PI2_FLUID_DONE)
         return INFINITY;
-    for (int i = 0; i < ROWS * p->aqm->bands; i++)
-        worst = fmax(worst, fabs(other.queue[i] - r->queue[i]) / p->capacity);
+    for (int i = 0; i < ROWS * p->nodes->aqm->bands; i++)
+        worst = fmax(worst, fabs(other.queue[i] - r->queue[i]) / p->nodes->capacity);
     return worst;
 }
 
@@ -143,23 +159,24 @@ static int closed_form(void)
 {
     static scenario s;
     static result r;
-    pi2_fluid_problem *p = &s.problem;
+    pi2_routes_problem *p = &s.problem;
+    pi2_fluid_class *flows = &s.classes[0].flows;
     const law_number none[] = {{0}};
     const double fills = (0.1 * 2500 / 3 / 5 - 1) * 0.1;
     memset(&s, 0, sizeof s);
+    point_at_own(&s);
     p->duration = 2.0;
-    p->capacity = 2500.0 / 3;
-    p->buffer = 1e9;
-    p->aqm = make_queue("pi2", none, 0, &p->parameters, &p->update_interval);
+    s.node.capacity = 2500.0 / 3;
+    s.node.buffer = 1e9;
+    s.node.aqm = make_queue("pi2", none, 0, &s.node.parameters, &s.node.update_interval);
     p->class_count = 1;
-    p->classes = s.classes;
     do
-        s.classes[0].law = make_sender("reno", none, &s.classes[0].parameters);
-    while (!s.classes[0].law->plain.known);
-    s.classes[0].count = 5;
-    s.classes[0].base_rtt = 0.1;
-    s.classes[0].stop = INFINITY;
-    s.classes[0].x[0] = 1.0;
+        flows->law = make_sender("reno", none, &flows->parameters);
+    while (!flows->law->plain.known);
+    flows->count = 5;
+    flows->base_rtt = 0.1;
+    flows->stop = INFINITY;
+    flows->x[0] = 1.0;
     p->step = 0.01;
     p->most_steps = 100000;
     run(p, 1 << 30, &r);
@@ -197,10 +214,10 @@ int main(void)
             wrong++;
         }
         if (!sound(&s.problem, &whole)) {
-            printf("run %d: %s, status %d\n", i, s.problem.aqm->name, whole.status);
+            printf("run %d: %s, status %d\n", i, s.node.aqm->name, whole.status);
             wrong++;
         }
-        if (whole.status == PI2_FLUID_DONE && s.problem.aqm->bands == 1) {
+        if (whole.status == PI2_FLUID_DONE && s.node.aqm->bands == 1) {
             difference = split(&s, &whole);
             halves++;
             equal += difference < 1e-9;
