@@ -46,7 +46,7 @@ _PART: Final = 6.0  # of the largest RTT that the defaults of T and target are
 #: The longest T, in parts of the smallest RTT: each costs an alias.
 LONGEST_INTERVAL: Final = 100.0
 _LOWEST: Final = 1e-6  # p', from which the load is searched up to which windows have a segment
-_HALVINGS: Final = 30
+_HALVINGS: Final = 30  # of the logarithm of a load: to 1e-8 of it
 _BELOW: Final = 1.0 - 1e-6  # of a ceiling of p', where its slope is still that below
 _SMALLEST: Final = 20.0  # part of the largest RTT at which the grid begins
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 STEPS: Final = "steps of tc"
 #: dB, deg and 1 that may be left of what binds: gains are rounded.
 _LEFT: Final = {"gain margin": 0.05, "phase margin": 0.05, "modulus margin": 0.002}
-_MORE: Final = 1.01
+_MORE: Final = 1.01  # a gain so little larger says which margin it costs
 
 
 def spares(asked: Asked, each: Mapping[str, Margins]) -> dict[str, float]:

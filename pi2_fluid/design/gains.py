@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
 _POINTS: Final = 1400  # frequencies on a curve
-_BETAS: Final = 300
+_BETAS: Final = 300  # of a grid, refined around its best
 _LOWEST: Final = 1e-6  # of w R: a table of PIE may make loops very slow
 _HIGHEST: Final = 5.0
 _FIRST_TURN: Final = 3.0  # of w R: beyond, the phase of a loop with dips has turned once more

@@ -53,7 +53,7 @@ FEW_LOADS: Final = 5
 ANY: Final = LongFlows()
 _INSIDE: Final = 1.0 + 1e-9
 _POINTS: Final = 40  # frequencies per loop
-_MOST_STEPS: Final = 12
+_MOST_STEPS: Final = 12  # of an order of 1.44: from a cell of the grid to the last bits
 # In ln w: what is left after a step is by far smaller than the step, and costs the margin 1e-7 dB.
 _LAST_STEP: Final = 1e-7
 _LAST_DIGIT: Final = 5e-9  # of the largest round-trip time at which all is stable

@@ -11,7 +11,7 @@ from pi2_fluid.laws.registry import kind_of
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_MOST: Final = 256
+_MOST: Final = 256  # answers
 _forget: Final[list[Callable[[], None]]] = []
 
 

@@ -26,7 +26,7 @@ _CELL: Final = re.compile(
 #: What units of a variable are read as; others have no unit that is asked for.
 _DIMENSIONS: Final = {"s": "time", "bit/s": "rate"}
 _TIMES: Final = ("time", "unix", "t")
-_UNIX: Final = 1e9
+_UNIX: Final = 1e9  # s, September 2001: what begins later counts from 1970
 _LOST: Final = ("lost", "nan", "-nan", "inf", "timeout", "*")
 #: A cell that is longer is no number, and no name of a column.
 _LONGEST: Final = 200

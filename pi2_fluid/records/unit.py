@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-_ROUNDING: Final = 1e-9
+_ROUNDING: Final = 1e-9  # of a number that is a whole one but for binary fractions
 
 
 @dataclass(frozen=True, kw_only=True)

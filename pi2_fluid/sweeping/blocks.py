@@ -22,7 +22,7 @@ _SECONDS: Final = 1.0
 _SECONDS_EACH: Final = 0.02  # for each worker: twice what a block costs the process that writes it
 _PATIENCE: Final = 0.1  # s of a pilot, from where on its time says something
 _FIRST: Final = 10.0  # times as long for the very first point, which imports and fills caches
-_GROWTH: Final = 8.0
+_GROWTH: Final = 8.0  # at most, from one block to the next: the first may be far too quick
 _MOST_BYTES: Final = 2**26
 
 

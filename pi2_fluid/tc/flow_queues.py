@@ -32,7 +32,7 @@ _PFIFO: Final = 1000.0  # packets, of a device's usual txqueuelen
 _DEFAULTS: Final = {"flows": 1024.0, "memory_limit": 2.0**25, "drop_batch": 64.0}
 _LIMITS: Final = {"codel": 1000.0, "fq_codel": 10240.0}
 _PERCENT: Final = 100.0
-_SLIGHT: Final = 1e-9
+_SLIGHT: Final = 1e-9  # of a number that is a whole one but for binary fractions
 _FRAME: Final = 1514.0  # bytes, the quantum that a device of 1500 has
 
 

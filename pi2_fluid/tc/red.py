@@ -19,7 +19,7 @@ from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.laws.aqms.red import Red
 from pi2_fluid.tc.numbers import as_fraction, as_whole
 
-_MAX_P: Final = 0.02
+_MAX_P: Final = 0.02  # of tc where no probability is given: tc-red(8)
 _WORD: Final = 2**32
 _SHIFTS: Final = 32
 _SPAN: Final = 3  # of max over min, where only one of them is given

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
 LEAST_SAMPLES: Final = 60  # below, nothing is told from noise
-_SURROGATES: Final = 199
+_SURROGATES: Final = 199  # with the series itself 200, so that chances come in half per cents
 _CHANCE: Final = 0.01
 _LIGHT: Final = 0.15  # damping ratio, up to which it is called an oscillation in any case
 _MOST_DAMPED: Final = 0.3  # up to which it may be one with noise on it

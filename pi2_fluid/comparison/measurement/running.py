@@ -26,7 +26,7 @@ _LONGEST_START: Final = 20.0  # s
 _LEAST: Final = 0.2  # of the run, in which all flows have to be there together
 _PER_RTT: Final = 8.0  # rows
 _ROWS: Final = 250_000  # of all seeds together
-_TOLERANCE: Final = 1e-6
+_TOLERANCE: Final = 1e-6  # of the fluid: far below what is seen beside a measurement
 
 
 class Beside(NamedTuple):

@@ -24,7 +24,7 @@ from pi2_fluid.units import LONG_PATH, broadcast_shape, validate_choice, validat
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Quantity, Real
 
-_EDGE: Final = 1e-9
+_EDGE: Final = 1e-9  # so near the whole room: at it the scheduler holds Scalable traffic back
 _STEPS: Final = 24  # of the share: between two of them, stability is taken to be lost once at most
 _LEAST: Final = 1e-9  # share: nearly no Scalable traffic at all
 _PACKETS: Final = 1e4  # per second; nothing depends on it, since counts are real numbers

@@ -38,7 +38,7 @@ _MOST_TERMS: Final = 2_000_000
 _MOST_ALIASES: Final = 60  # each costs: T above some 36 times the smallest RTT is left to grids
 _RATIO: Final = 2.0  # of the ends of the boxes to begin with
 _SURE: Final = 1e-6  # dB, deg, 1: the sums over all aliases are right to nine digits
-_ROUNDING: Final = 1e-12
+_ROUNDING: Final = 1e-12  # relative: a box that touches the edge counts as inside
 _SLICES: Final = 33  # round-trip times at which a loop of a cell is looked for
 _TRIED: Final = 8  # rounds after which the box nearest to what is forbidden is looked at alone
 

@@ -24,7 +24,7 @@ _ALPHAS: Final = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
 _BETAS: Final = (0.55, 0.67, 0.8, 1.0, 1.22, 1.47, 1.77, 2.2, 2.7, 3.2)
 #: Of the default's target and update interval, where those are free.
 _TARGETS: Final = (2 / 3, 0.8, 1.0, 1.25)
-_INTERVALS: Final = (0.5, 1.0, 2.0)
+_INTERVALS: Final = (0.5, 1.0, 2.0)  # times the one that runs
 _MTU: Final = 1500
 #: The gains of a queue.
 GAINS: Final = ("alpha", "beta")
