@@ -12,8 +12,10 @@ import pytest
 from refusals import refused
 
 import pi2_fluid as pf
+from pi2_fluid.loop.acks import without_echoes
 from pi2_fluid.loop.matrix.acks.response import exchange_determinant, plant_matrix
 from pi2_fluid.loop.matrix.acks.sampled import sampled_matrix
+from pi2_fluid.loop.sampled import sampled_response
 
 
 def parking(at: str = "dequeue", **of_queues: Any) -> pf.Network:
@@ -82,6 +84,29 @@ def test_two_links_of_which_one_is_no_bottleneck_are_the_other_alone(update: str
         np.testing.assert_allclose(both(s)[:, 0, 0], one(s), rtol=1e-10)
 
 
+class Backlog(pf.DualPi2):
+    """A dual queue whose controller acts on the backlog over what the queue is served."""
+
+    measures = "backlog"
+
+
+@pytest.mark.parametrize("terms", ["frozen", "exact"])
+@pytest.mark.parametrize("aqm", [pf.DualPi2(), pf.DualPi2(drop_at="enqueue"), Backlog()])
+def test_one_dual_node_is_the_loop_of_one_dual_queue(aqm: Any, terms: str) -> None:
+    flows = [*ONE, pf.Flows(pf.Scalable(), 5, "30ms"), pf.Flows(pf.Prague(), 2, "50ms")]
+    network = pf.Network(pf.Node("only", pf.Link("40Mbit/s"), aqm), flows)
+    model: Any = {"clock": "acks", "update": "sampled", "rtt_terms": terms}
+    one, matrix = pf.Loop(network, **model), pf.NetworkLoop(network, **model)
+    without = without_echoes(one.linear)
+    assert matrix.linear_acks.reach == pytest.approx(without.reach)
+    s = 1j * np.geomspace(0.01, 60.0, 50)
+    np.testing.assert_allclose(matrix(s)[:, 0, 0], sampled_response(without, s), rtol=1e-10)
+    for name in ("gain_margin_db", "phase_margin_deg", "delay_margin", "gain_crossover"):
+        mine, other = (getattr(loop.margins(), name) for loop in (matrix, one))
+        assert mine == pytest.approx(other, rel=1e-8), name
+    assert matrix.nyquist_count() == one.nyquist_count()
+
+
 # --- several queues ------------------------------------------------------------------------------
 
 
@@ -91,7 +116,6 @@ class Given(pf.CoupledPi2):
 
     mean: float
     wave: tuple[float, float]
-    classic_alone: bool = False
 
     def update(self, state: Any, seen: Any, dt: Any) -> Any:
         size, w = self.wave
@@ -101,20 +125,52 @@ class Given(pf.CoupledPi2):
         return (u, 0.0), self.target
 
 
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class GivenDual(pf.DualPi2):
+    """A dual queue whose p' is given."""
+
+    mean: float
+    wave: tuple[float, float]
+
+    update = Given.update
+
+    def at_rest(self, u: Any, capacity: Any) -> Any:
+        return (u, 0.0), (self.target, 0.0)
+
+
+def dual_parking() -> pf.Network:
+    """Two dual bottlenecks, which both kinds cross together and alone, and a single one."""
+    nodes = [
+        pf.Node("a", pf.Link("30Mbit/s", 40000), pf.DualPi2(update_interval="1ms")),
+        pf.Node("b", pf.Link("24Mbit/s", 40000), pf.DualPi2(update_interval="1ms")),
+        pf.Node("c", pf.Link("10Gbit/s", 40000), pf.Pi2(update_interval="1ms")),
+    ]
+    hops = {"hops": ("5ms", "8ms", "2ms")}
+    flows = [
+        pf.Flows(pf.Reno(), 6, "80ms", "long", route=("a", "c", "b"), **hops),
+        pf.Flows(pf.Cubic(), 5, "40ms", "near", route="a", hops="4ms"),
+        pf.Flows(pf.Reno(), 8, "60ms", "far", route=("b", "c"), hops=("12ms", "3ms")),
+        pf.Flows(pf.Scalable(), 2, "50ms", "l4s", route=("b", "a"), hops=("2ms", "9ms")),
+        pf.Flows(pf.Scalable(), 1, "30ms", "l4s near", route="a", hops="1ms"),
+    ]
+    return pf.Network(nodes, flows)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("at", ["dequeue", "enqueue"])
+@pytest.mark.parametrize("at", ["dequeue", "enqueue", "dual"])
 @pytest.mark.parametrize(("moved", "w"), [("a", 3.0), ("b", 12.0), ("a", 31.0), ("b", 31.0)])
 def test_small_oscillations_of_the_fluid_are_those_of_the_loop(
     moved: str, w: float, at: str
 ) -> None:
     # Both queues answer to a p' that varies at one of them by a ten-thousandth.
-    size, network = 1e-4, parking(at, update_interval="1ms")
+    size = 1e-4
+    network = dual_parking() if at == "dual" else parking(at, update_interval="1ms")
     rest = pf.equilibrium(network)
     controller = dict(zip("abc", map(float, rest.controller), strict=True))
     nodes = [
         dataclasses.replace(
             node,
-            aqm=Given(
+            aqm=(GivenDual if node.aqm.bands > 1 else Given)(
                 mean=controller[node.name],
                 wave=(size if node.name == moved else 0.0, w),
                 drop_at=node.aqm.drop_at,  # type: ignore[attr-defined]
@@ -132,6 +188,9 @@ def test_small_oscillations_of_the_fluid_are_those_of_the_loop(
     scenario = pf.Scenario("9s", network=pf.Network(nodes, network.flows))
     result = pf.fluid.simulate(scenario, clock="acks", initial=initial, sample="2ms")
     result = result.sel(time=slice(5, 9), link=["a", "b"])
+    if "band" in result.dims:
+        assert float(result.queue_delay.sel(band="L").max()) == 0.0
+        result = result.sel(band="C")
     t = result.time.to_numpy()
     waves = [np.exp(1j * w * t), np.exp(-1j * w * t), np.ones(t.size), t - 7.0, (t - 7.0) ** 2]
     fitted = np.linalg.lstsq(np.column_stack(waves), result.queue_delay.to_numpy(), rcond=None)[0]

@@ -88,8 +88,8 @@ class NetworkLoop(NoisyNetwork):
         have it.
     clock : {"rate", "acks"}
         As for `Loop`. By acknowledgements the loop ends at 0.8 of the lowest harmonic of the
-        shortest round trip, beyond which classes exchange packets, hardly damped; links with a
-        price have none.
+        shortest round trip, beyond which classes exchange packets, hardly damped, and below the
+        echoes of L4S packets that wait nowhere; links with a price have none.
     bunch : float
         As for `Loop`.
 

@@ -48,8 +48,14 @@ def sampled_matrix(loop: AckMatrixLoop, s: ComplexArray, aliases: int = ALIASES)
         part = slice(start, start + block)
         k, w, m = (values[part, None] for values in (numbers, whole, mean))
         aliased = s + 2j * np.pi * k / T
-        values = plant_matrix(loop, aliased.ravel()) / aliased.ravel()[:, None, None]
-        values = values.reshape(*aliased.shape, count, count)
+        # Without echoes in high aliases, which would fold onto frequencies of the loop.
+        plant = plant_matrix(loop, aliased.ravel(), echoes=False).reshape(
+            *aliased.shape, count, count
+        )
+        own = np.flatnonzero(k[:, 0] == 0)
+        if own.size and loop.echoing.any():
+            plant[own[0]] = plant_matrix(loop, s)
+        values = plant / aliased[..., None, None]
         square = (aliased + 1.0 / T) ** 2
         total += np.sum(w[..., None, None] * values, axis=0)
         level += np.sum((m * square)[..., None, None] * values, axis=0)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.acks.linearization import linearize_class
 from pi2_fluid.loop.acks.plant import AckClass
 from pi2_fluid.loop.matrix.system import linearize_network
@@ -24,18 +25,29 @@ from pi2_fluid.network.network import Network
 from pi2_fluid.network.routes import on_their_ways, places_of
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import BoolArray, FloatArray
+    from pi2_fluid.values import BoolArray, FloatArray, IntArray
 
 #: Of the lowest harmonic of the shortest round trip: below this part of it the loop ends.
 _BELOW_ECHOES: Final = 0.8
 
 
-class Passive(NamedTuple):
-    """Ways of classes of a constant rate, as those of an `AckMatrixLoop`."""
+class Ways(NamedTuple):
+    """The ways of classes through the queues at rest; of dual queues, through the Classic ones."""
 
-    forward: FloatArray
     crosses: FloatArray
+    """1 where the link is on the route, else 0: (classes, queues)."""
+    waits: FloatArray
+    """1 where packets wait in the queue; 0 off the route, and where they are served first."""
+    forward: FloatArray
+    """Seconds from the source to the link, queues on the way included; 0 off the route."""
+    late: FloatArray
+    """Seconds that packets wait there at rest."""
     shares: FloatArray
+    """The class's rate over that of all packets in the queue."""
+
+    def of(self, rows: list[int]) -> Ways:
+        """Return those of some classes."""
+        return Ways(*(values[rows] for values in self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,21 +65,16 @@ class AckMatrixLoop(Keeping):
         Which queues these links are.
     heads : numpy.ndarray of bool, shape (links that signal,)
         Whether the controller acts on what the head of the queue has waited; else on the backlog.
-    waits : numpy.ndarray, shape (queues,)
+    delays : numpy.ndarray, shape (queues,)
         Queue delay at rest (s).
-    crosses : shape (classes, queues)
-        1 where the queue is on the route, else 0.
-    forward : shape (classes, queues)
-        Seconds from the source to the arrival at the queue, queues on the way included; 0 where it
-        is not on the route.
-    shares : shape (classes, queues)
-        Part of what comes to the queue.
-    slopes : shape (classes, links that signal)
+    ways : Ways
+        Of the classes.
+    slopes : numpy.ndarray, shape (classes, links that signal)
         Of p of the class over the variable of the link's controller.
-    heard : shape (classes, links that signal)
+    heard : numpy.ndarray, shape (classes, links that signal)
         Seconds from where the link signals a packet to its sender.
-    passive : Passive
-        What nothing clocks, and queues delay all the same.
+    passive : Ways
+        Of what nothing clocks, and queues delay all the same.
     bunch : float
         As of `pi2_fluid.loop.acks.plant.AckLoop`.
     """
@@ -76,13 +83,11 @@ class AckMatrixLoop(Keeping):
     controllers: tuple[LinearController, ...]
     signals: tuple[int, ...]
     heads: BoolArray
-    waits: FloatArray
-    crosses: FloatArray
-    forward: FloatArray
-    shares: FloatArray
+    delays: FloatArray
+    ways: Ways
     slopes: FloatArray
     heard: FloatArray
-    passive: Passive
+    passive: Ways
     bunch: float
 
     @cached_property
@@ -101,12 +106,22 @@ class AckMatrixLoop(Keeping):
         """The frequency (rad/s) at which the loop ends; inf where nothing is exchanged unseen.
 
         Beyond it, from the lowest harmonic of the shortest round trip on, classes exchange packets
-        among themselves, hardly damped. In one queue classes of one round trip do so unseen.
+        among themselves, hardly damped. In one queue classes of one round trip do so unseen. And
+        from the lowest harmonic of all on, L4S packets that wait nowhere echo.
         """
-        windows = [float(cls.rtt) for cls in self.classes if not cls.paced]
-        if len(self.waits) == 1 and len(set(windows)) < 2:
-            return float("inf")
-        return float(_BELOW_ECHOES * 2.0 * np.pi / min(windows or self.rtt.tolist()))
+        paced = np.array([cls.paced for cls in self.classes])
+        windows = self.rtt[~paced & ~self.echoing]
+        ends = [float(np.max(self.rtt[self.echoing]))] if self.echoing.any() else []
+        if len(self.delays) > 1 or np.unique(windows).size > 1:
+            ends.append(float(np.min(windows if windows.size else self.rtt)))
+        return float(_BELOW_ECHOES * 2.0 * np.pi / max(ends)) if ends else float("inf")
+
+    @cached_property
+    def echoing(self) -> BoolArray:
+        """Which classes send by acknowledgements of packets that wait nowhere."""
+        ahead = ~np.any(self.ways.waits > 0.0, axis=1) & np.any(self.ways.crosses > 0.0, axis=1)
+        result: BoolArray = ahead & ~np.array([cls.paced for cls in self.classes])
+        return result
 
     @cached_property
     def follows_acks(self) -> bool:
@@ -163,13 +178,7 @@ def linearize_network_acks(
                 f"{type(node.aqm).__name__} at node {node.name!r} acts on what arrives, which"
                 ' clock="acks" does not count here: use clock="rate".'
             )
-    for node, full in zip(network.nodes, point.bottleneck, strict=True):
-        if full and node.aqm.bands > 1:
-            raise UnsupportedError(
-                f"{type(node.aqm).__name__} at node {node.name!r} has two queues, which"
-                ' clock="acks" describes of one link only: use clock="rate", or a network of one'
-                " node."
-            )
+    _require_classic_delays(network, point)
     # Where controllers and queues are does not depend on the clock.
     rates = linearize_network(network, point, rtt_terms)
     delays, signalled = point.queue_delay.to_numpy(), point.controller.to_numpy() > 0.0
@@ -177,17 +186,13 @@ def linearize_network_acks(
     queues = {node.name: node.aqm for node in network.nodes}
     flows = on_their_ways(network.flows, queues, network.packet_size)
     senders = [flow.sender for flow in flows]
-    routes = places_of(network.node_names, network.flows)
-    crosses = np.array([np.isin(places, route) for route in routes], float)
-    forward = np.array(
-        [_arrivals(*way, delays)[places] for way in zip(network.flows, routes, strict=True)]
-    )
+    ways = _ways_of(network, point, places, senders)
     moved = [i for i, sender in enumerate(senders) if sender.constant_rate is None]
     left = [i for i in range(len(senders)) if i not in moved]
     told, classes = 1.0 if rtt_terms == "exact" else 0.0, []
     for i in moved:
         rest = point.states[i], float(point.p[i]), float(point.rtt[i])
-        waited = np.array(float(np.sum(crosses[i] * delays[places])))
+        waited = np.array(float(np.sum(ways.late[i])))
         cls = linearize_class(senders[i], rest, np.ones(()), waited, ())
         classes.append(
             replace(
@@ -199,27 +204,53 @@ def linearize_network_acks(
                 number=i,
             )
         )
-    signals = list(rates.signals)
+    signals = [places.tolist().index(rates.places[queue]) for queue in rates.signals]
     laws = [network.nodes[place].aqm for place in places[signals]]
-    waited_there = [
-        delays[place] if law.signals_at == "dequeue" else 0.0
-        for place, law in zip(places[signals], laws, strict=True)
-    ]
-    shares = point.share.to_numpy()[places].T
+    leaves = np.array([float(law.signals_at == "dequeue") for law in laws])
+    signalled_at = ways.forward[:, signals] + leaves * ways.late[:, signals]
     return AckMatrixLoop(
         classes=tuple(classes),
         controllers=rates.controllers,
-        signals=rates.signals,
+        signals=tuple(signals),
         heads=np.array([law.measures == "head" for law in laws]),
-        waits=delays[places],
-        crosses=crosses[moved],
-        forward=forward[moved] * crosses[moved],
-        shares=shares[moved],
+        delays=delays[places],
+        ways=ways.of(moved),
         slopes=rates.slopes[[rates.moving.index(i) for i in moved]],
-        heard=point.rtt.to_numpy()[moved][:, None] - (forward[moved][:, signals] + waited_there),
-        passive=Passive(forward[left] * crosses[left], crosses[left], shares[left]),
+        heard=(point.rtt.to_numpy()[:, None] - signalled_at)[moved],
+        passive=ways.of(left),
         bunch=bunch,
     )
+
+
+def _require_classic_delays(network: Network, point: NetworkPoint) -> None:
+    """Refuse dual queues whose L4S packets wait: there they are no longer served as they come."""
+    for node, full, delay in zip(network.nodes, point.bottleneck, point.l4s_delay, strict=True):
+        if full and node.aqm.bands > 1 and float(delay) > 0.0:
+            raise UnsupportedError(
+                f'L4S packets wait at node {node.name!r} at rest, which clock="acks" describes of'
+                ' one link only: use clock="rate", or more Classic flows there.'
+            )
+
+
+def _ways_of(
+    network: Network, point: NetworkPoint, places: IntArray, senders: Sequence[Sender]
+) -> Ways:
+    """Return the ways of all classes through some nodes."""
+    routes = places_of(network.node_names, network.flows)
+    dual = np.array([node.aqm.bands > 1 for node in network.nodes])
+    l4s = np.array([sender.signal == "scalable" for sender in senders])
+    crosses = np.array([np.isin(places, route) for route in routes], float)
+    waits = crosses * ~(l4s[:, None] & dual[places])
+    delays = point.queue_delay.to_numpy()
+    forward = np.array(
+        [
+            _arrivals(flow, route, np.where(dual & ahead, 0.0, delays))[places]
+            for flow, route, ahead in zip(network.flows, routes, l4s, strict=True)
+        ]
+    )
+    shares = point.share.to_numpy()[places].T
+    shares = shares / np.sum(waits * shares, axis=0)
+    return Ways(crosses, waits, forward * crosses, waits * delays[places], shares * crosses)
 
 
 def _arrivals(flow: Flows, route: Sequence[int], delays: FloatArray) -> FloatArray:

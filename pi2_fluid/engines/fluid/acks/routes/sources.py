@@ -11,6 +11,7 @@ from pi2_fluid.engines.fluid.acks.routes.order import Way
 from pi2_fluid.engines.fluid.acks.routes.passages import Feed
 from pi2_fluid.engines.fluid.acks.streams import Sent, Stream
 from pi2_fluid.engines.fluid.acks.windows import Window
+from pi2_fluid.engines.fluid.blame import LAW_ERRORS
 from pi2_fluid.errors import DomainError, ScenarioError, SolverError, UnsupportedError
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.bottlenecks import network_equilibrium
@@ -18,7 +19,8 @@ from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.scenario import Scenario
 
-_NO_REST: Final = (DomainError, ScenarioError, SolverError, UnsupportedError)
+#: A law of one's own may know no rest at all, in whatever words.
+_NO_REST: Final = (DomainError, ScenarioError, SolverError, UnsupportedError, *LAW_ERRORS)
 
 
 class Source(Stream):
