@@ -313,6 +313,16 @@ def test_a_loop_is_written_and_copied() -> None:
         (
             lambda: pf.NetworkLoop(
                 pf.Network(
+                    pf.Node("n", pf.Link("20Mbit/s"), pf.DualPi2(ramp="2ms", step="2ms")),
+                    pf.Flows(pf.Scalable(), 5, "30ms"),
+                ),
+                clock="acks",
+            ),
+            "L4S packets wait at node 'n'",
+        ),
+        (
+            lambda: pf.NetworkLoop(
+                pf.Network(
                     pf.Node("n", pf.Link("9Mbit/s"), pf.CoupledPi2()),
                     pf.Flows(pf.Dctcp(), 3, "80ms"),
                 ),
