@@ -121,7 +121,7 @@ class AckClass:
     @property
     def follows_acks(self) -> bool:
         """Whether the law is told when acknowledgements come faster or slower."""
-        return bool(np.any(self.growth_by_acks) or np.any(self.cut_by_acks))
+        return bool(self.growth_by_acks.any() or self.cut_by_acks.any())
 
 
 @dataclass(frozen=True)

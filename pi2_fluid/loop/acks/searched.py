@@ -101,12 +101,10 @@ def _loops(
 
 def _columns(cls: AckClass, whole: Whole) -> dict[str, Any]:
     """Numbers of a class by the names of `pi2_ack_class` and `pi2_ack_size`, by columns."""
-    numbers = numbers_of(cls, whole) | _sizes(cls, whole)
-    columns = {
-        name: np.ascontiguousarray(value.T if name in _POLYNOMIALS else value)
-        for name, value in numbers.items()
-    }
-    return columns | kind_of(cls)
+    numbers: dict[str, Any] = numbers_of(cls, whole) | _sizes(cls, whole) | kind_of(cls)
+    for name in _POLYNOMIALS:
+        numbers[name] = np.ascontiguousarray(numbers[name].T)
+    return numbers
 
 
 def _sizes(cls: AckClass, whole: Whole) -> dict[str, FloatArray]:
