@@ -288,7 +288,8 @@ class Fluid(Engine):
             require_rates_of_states(scenario)
             require_tangents(scenario.network)
         answering = any(flow.sender.answers_at_once for flow in scenario.flows)
-        if len(scenario.network.nodes) > 1 or answering:
+        dual = self.linear and scenario.network.nodes[0].aqm.bands > 1
+        if len(scenario.network.nodes) > 1 or answering or dual:
             return self._prepare_routes(scenario, times, accuracy)
         beginning = None if self.initial is None else begin(scenario, self.initial)
         whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)

@@ -40,11 +40,7 @@ class LinearPlant(Plant):
 
     def __init__(self, scenario: Scenario, update: str, beginning: Beginning | None = None) -> None:
         super().__init__(scenario, update, beginning)
-        if self.bands == 2:
-            raise UnsupportedError(
-                f"{type(self.aqm).__name__} has two queues, which linear=True does not describe:"
-                " simulate it with linear=False."
-            )
+        assert self.bands == 1, "of two queues it is that of routes"
         self.basins = (Basin(slice(0, 1), math.inf),)
         self.compared = (None,) * len(self.compared)
         self._stages: dict[Any, _Stage | None] = {}

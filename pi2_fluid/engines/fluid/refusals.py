@@ -147,15 +147,16 @@ def _ring(network: Network, *, only_at_once: bool) -> str:
 def require_one_band(scenario: Scenario, *, linear: bool) -> None:
     """Raise UnsupportedError if a link has a dual queue where these are not known.
 
-    That is in the linear form, and for senders that let signals act on their rate at once.
+    That is in the linear form of laws of one's own, and for senders that let signals act on their
+    rate at once.
     """
     answering = any(flow.sender.answers_at_once for flow in scenario.flows)
     for node in scenario.network.nodes:
         kind = type(node.aqm).__name__
-        if node.aqm.bands > 1 and linear:
+        if node.aqm.bands > 1 and linear and not node.aqm.rests_apart:
             raise UnsupportedError(
-                f"node {node.name!r} has two queues ({kind}), which linear=True does not describe:"
-                " use linear=False, or CoupledPi2."
+                f"node {node.name!r} has two queues ({kind}), which linear=True describes of"
+                " DualPi2 only: use linear=False, or DualPi2."
             )
         if node.aqm.bands > 1 and answering:
             raise UnsupportedError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -119,11 +119,20 @@ def tangent_of(sender: Sender, x: State, p: float, rtt: float, sends: float) -> 
 
 
 def queue_tangent_of(
-    aqm: Aqm, u: float, delay: float, C: float, *, continuous: bool
+    aqm: Aqm, u: float, delay: float, C: float, *, continuous: bool, l4s: bool = False
 ) -> QueueTangent:
-    """Return the tangent of a queue that rests at `u` with this delay, serving `C` packets/s."""
+    """Return the tangent of a queue that rests at `u` with this delay, serving `C` packets/s.
+
+    Of a dual queue the delay is that of the queue that waits, the Classic one unless `l4s`.
+    """
     rest, waits = aqm.at_rest(u, C)
     state = tuple(float(value) for value in rest)
+    if aqm.bands == 2:
+        picked, encode = _encoder_slopes(aqm, state, u)
+        moved = _update_l4s if l4s else _update_classic
+        slopes = _slopes_over(aqm, "update", (*state, delay, C), moved)
+        none, seen = [0.0] * len(state), Signal(*map(float, aqm.encode(u)))
+        return QueueTangent(state, delay, slopes, none, picked, seen, encode)
     picked, encode = _encoder_slopes(aqm, state, u)
     return QueueTangent(
         state,
@@ -149,11 +158,19 @@ def _controller_slopes(
     aqm: Aqm, state: tuple[float, ...], delay: float, C: float, *, continuous: bool
 ) -> tuple[list[list[float]], list[float]]:
     """Return d(new state)/d(state, queue delay) of an update, or of the flow per second."""
-    n, ticks = len(state), aqm.update_interval is not None
+    ticks = aqm.update_interval is not None
     name, moved = ("flow", _flow) if continuous and ticks else ("update", _update)
     if not ticks:
         name, moved = "drift", _drift
-    slopes = _numbers(differentiate(aqm, name, (*state, delay, C), range(n + 1), moved)).T
+    return _slopes_over(aqm, name, (*state, delay, C), moved)
+
+
+def _slopes_over(
+    aqm: Aqm, name: str, args: tuple[float, ...], moved: Callable[..., tuple[Number, ...]]
+) -> tuple[list[list[float]], list[float]]:
+    """Return the slopes of a law's motion over its state and over the delay, the last but one."""
+    n = len(args) - 2
+    slopes = _numbers(differentiate(aqm, name, args, range(n + 1), moved)).T
     return slopes[:, :n].tolist(), slopes[:, n].tolist()
 
 
@@ -173,6 +190,21 @@ def _flow(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
 def _update(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
     assert aqm.update_interval is not None
     return tuple(aqm.update(*_watched(args), aqm.update_interval))
+
+
+def _update_classic(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+    state, seen = _watched(args)
+    return _update_of_two(aqm, state, seen._replace(queue_delay=(args[-2], 0.0 * args[-2])))
+
+
+def _update_l4s(aqm: Aqm, *args: Number) -> tuple[Number, ...]:
+    state, seen = _watched(args)
+    return _update_of_two(aqm, state, seen._replace(queue_delay=(0.0 * args[-2], args[-2])))
+
+
+def _update_of_two(aqm: Aqm, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+    assert aqm.update_interval is not None
+    return tuple(aqm.update(state, seen, aqm.update_interval))
 
 
 def _trend_of(

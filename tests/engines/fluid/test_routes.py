@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -514,8 +514,12 @@ def test_dual_queues_of_rates_that_answer_at_once_are_refused() -> None:
         pf.Fluid().require(one)
 
 
-def test_linear_dual_queues_are_refused() -> None:
-    nodes = (TWO.network.nodes[0], pf.Node("b", pf.Link("9Mbit/s", "40000 packets"), pf.DualPi2()))
+def test_linear_dual_queues_of_ones_own_are_refused() -> None:
+    @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+    class Mine(pf.DualPi2):
+        rests_apart: ClassVar = False
+
+    nodes = (TWO.network.nodes[0], pf.Node("b", pf.Link("9Mbit/s", "40000 packets"), Mine()))
     network = dataclasses.replace(TWO.network, nodes=nodes)
-    with refused(pf.UnsupportedError, "node 'b' has two queues (DualPi2)", "use linear=False"):
+    with refused(pf.UnsupportedError, "node 'b' has two queues (Mine)", "use linear=False"):
         pf.Fluid(linear=True).require(dataclasses.replace(TWO, network=network))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from networks import two_dual_links
 from refusals import refused
 
 import pi2_fluid as pf
@@ -184,3 +185,54 @@ def test_rests_that_are_not_unique_are_refused() -> None:
     with refused(pf.UnsupportedError, "what the bottlenecks of this network signal is not unique"):
         scenario = pf.Scenario("1s", network=network_of(("a", "b"), ("c",)))
         pf.simulate(scenario, pf.Fluid(linear=True))
+
+
+DUAL = two_dual_links()
+ONE_DUAL = pf.Network(
+    pf.Node("b", pf.Link("30Mbit/s"), pf.DualPi2()),
+    [
+        pf.Flows(pf.Reno(), 5, "40ms", route="b", slow_start=False),
+        pf.Flows(pf.Scalable(), 3, "20ms", route="b"),
+    ],
+)
+COUPLED = pf.Node("b", pf.Link("20Mbit/s"), pf.CoupledPi2(update_interval="16ms"))
+MIXED = pf.Network([DUAL.nodes[0], COUPLED], DUAL.flows)
+
+
+def windows(network: pf.Network, nudge: float, **how: Any) -> Any:
+    """How far windows are from rest after they began larger and smaller than there."""
+    rest = pf.equilibrium(network)
+    at_rest = np.array(rest.window)
+    signs = (-1.0) ** np.arange(len(at_rest))
+    names = network.node_names
+    queue, controller = (np.atleast_1d(each) for each in (rest.queue, rest.controller))
+    start: dict[str, Any] = {"window": (at_rest * (1.0 + nudge * signs)).tolist()}
+    if len(names) > 1:
+        start |= {
+            "queue": dict(zip(names, queue.tolist(), strict=True)),
+            "controller": dict(zip(names, controller.tolist(), strict=True)),
+        }
+    else:
+        start |= {"queue": float(queue[0]), "controller": float(controller[0])}
+    engine = pf.Fluid(initial=start, update="sampled", tolerance=1e-7, sample=0.02, **how)
+    return pf.simulate(pf.Scenario("120ms", network=network), engine).window.to_numpy() - at_rest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "network", [ONE_DUAL, DUAL, MIXED], ids=["one dual queue", "two", "before a coupled one"]
+)
+def test_dual_queues_are_the_limit_of_small_deviations(network: pf.Network) -> None:
+    """The difference falls with the square of the deviation, of L4S packets and Classic ones."""
+    straight = windows(network, 1e-2, linear=True)
+    coarse, fine = (np.abs(windows(network, n) - straight * n / 1e-2).max() for n in (1e-2, 1e-3))
+    assert coarse < 0.02 * np.abs(straight).max()
+    assert coarse / fine == pytest.approx(100.0, rel=0.1)
+
+
+def test_what_marks_by_itself_is_not_described() -> None:
+    flows = pf.Flows(pf.Scalable(), 3, "20ms", route="b")
+    queue = pf.Node("b", pf.Link("30Mbit/s"), pf.DualPi2(ramp="400us"))
+    scenario = pf.Scenario("20ms", network=pf.Network(queue, flows))
+    with refused(pf.UnsupportedError, "marks L4S traffic by itself, without its controller"):
+        pf.simulate(scenario, pf.Fluid(linear=True, update="sampled"))

@@ -7,6 +7,12 @@ a link that is full at rest is to first order
 
 the sum over its streams is C. A link that is not full at rest has no queue, and lets pass what
 arrives.
+
+In a dual queue one of the two queues waits. The other lets pass what arrives and takes it from the
+link, of which mu is left, mu_0 at rest. What waits is then served mu in place of C, of which each
+stream has its share, and its delay is
+
+    tau + (q - tau mu_0)/mu_0 - tau (mu - mu_0)/mu_0.
 """
 
 from __future__ import annotations
@@ -15,6 +21,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.engines.fluid.linear import OPEN
@@ -43,9 +51,12 @@ _SILENT: Final = Signal(0.0, 0.0)
 class _Stage(NamedTuple):
     """One stage of the schedule, linearised."""
 
-    full: tuple[bool, ...]
-    """Whether a link is full at rest."""
+    waits: tuple[bool, ...]
+    """Of each queue: whether its link is full at rest, and packets wait in this one."""
     tau: tuple[float, ...]
+    """Of each queue: its delay at rest (s)."""
+    served: tuple[float, ...]
+    """Of each queue: packets per second that it is served at rest while it waits."""
     laws: tuple[QueueTangent | None, ...]
     classes: tuple[Tangent | None, ...]
     met: tuple[tuple[float, ...], ...]
@@ -64,9 +75,11 @@ class LinearRoutesPlant(RoutesPlant):
 
     def __init__(self, scenario: Scenario, update: str, beginning: Beginning | None = None) -> None:
         super().__init__(scenario, update, beginning)
-        self.basins = tuple(Basin(slice(k, k + 1), math.inf) for k in range(self.bands))
+        self.basins = tuple(Basin(basin.queues, math.inf) for basin in self.basins)
         self.compared = (None,) * len(self.compared)
-        self._queues = (None,) * self.bands
+        self._queues = (None,) * len(self.nodes)
+        #: Delays are those at rest, however links are shared.
+        self.dual = False
         self._stages: dict[Any, _Stage | None] = {}
 
     def initial(self) -> tuple[list[float], Mode]:
@@ -79,8 +92,8 @@ class LinearRoutesPlant(RoutesPlant):
         """Say where the past is read; what waits has entered the delay of rest ago."""
         super().attach(past)
         y = past.history.segments[0].y0
-        for link, place in self.entered.items():
-            y[place] = -self._rest(link, self._before)
+        for queue, place in self.entered.items():
+            y[place] = -self._rest(queue, self._before)
 
     def stage(self, mode: Mode) -> _Stage | None:
         """Return the expansion for who sends now; None if nobody listens to signals."""
@@ -109,7 +122,6 @@ class LinearRoutesPlant(RoutesPlant):
         return self._stage_at(point, acting, mode)
 
     def _stage_at(self, point: NetworkPoint, acting: Sequence[int], mode: Mode) -> _Stage:
-        tau = tuple(float(value) for value in point.queue_delay)
         share = point.share.to_numpy()
         classes: list[Tangent | None] = [None] * len(self.senders)
         met: list[tuple[float, ...]] = [()] * len(self.senders)
@@ -123,15 +135,35 @@ class LinearRoutesPlant(RoutesPlant):
             met[i], counts[i] = self._met_at_rest(point, i)
             for s, link in zip(path.streams, path.links, strict=True):
                 rates[s] = float(share[link, place]) * mode.capacity[link]
+        waits, tau, served = self._queues_at(point, rates, mode)
         return _Stage(
-            full=tuple(bool(full) for full in point.bottleneck),
+            waits=waits,
             tau=tau,
-            laws=tuple(self._law_at(link, point, mode) for link in range(self.bands)),
+            served=served,
+            laws=tuple(self._law_at(link, point, mode) for link in range(len(self.nodes))),
             classes=tuple(classes),
             met=tuple(met),
             counts=tuple(counts),
             rates=tuple(rates),
         )
+
+    def _queues_at(
+        self, point: NetworkPoint, rates: Sequence[float], mode: Mode
+    ) -> tuple[tuple[bool, ...], tuple[float, ...], tuple[float, ...]]:
+        """Return of each queue whether it waits, how long, and what it is served."""
+        waits, tau, served = list[bool](), list[float](), list[float]()
+        delays = np.column_stack([point.queue_delay, point.l4s_delay])
+        for link, queues in enumerate(self.layout.queues_of):
+            full, mine = bool(point.bottleneck[link]), delays[link, : len(queues)].tolist()
+            waiting = queues[mine.index(max(mine))]
+            for queue, delay in zip(queues, mine, strict=True):
+                beside = [
+                    s for other in queues if other != queue for s in self.layout.arriving[other]
+                ]
+                waits.append(full and queue == waiting)
+                tau.append(delay)
+                served.append(mode.capacity[link] - sum(rates[s] for s in beside))
+        return tuple(waits), tuple(tau), tuple(served)
 
     def _met_at_rest(self, point: NetworkPoint, i: int) -> tuple[tuple[float, ...], ...]:
         links, kind = self.paths[i].links, self.senders[i].signal
@@ -147,19 +179,31 @@ class LinearRoutesPlant(RoutesPlant):
     def _law_at(self, link: int, point: NetworkPoint, mode: Mode) -> QueueTangent | None:
         u, C, (aqm, _) = float(point.controller[link]), mode.capacity[link], self.laws[link]
         if u <= 0.0:
+            if point.signalling[link]:
+                raise UnsupportedError(
+                    f"{type(aqm).__name__} at node {self.nodes[link].name!r} marks L4S traffic by"
+                    " itself, without its controller, which linear=True does not describe: use"
+                    " linear=False, or ask Loop for the linear answer."
+                )
             return None
-        delay = float(point.queue_delay[link])
-        return queue_tangent_of(aqm, u, delay, C, continuous=self._flowing[link])
+        l4s = bool(point.l4s_delay[link] > point.queue_delay[link])
+        delay = float(point.waiting_delay[link])
+        return queue_tangent_of(aqm, u, delay, C, continuous=self._flowing[link], l4s=l4s)
 
-    def _rest(self, link: int, mode: Mode) -> float:
+    def _rest(self, queue: int, mode: Mode) -> float:
         """Return the delay of a queue at rest (s)."""
         stage = self.stage(mode)
-        return 0.0 if stage is None else stage.tau[link]
+        return 0.0 if stage is None else stage.tau[queue]
+
+    def _waiting(self, link: int, mode: Mode) -> int:
+        """Return the queue of a link that waits, or its first."""
+        stage, queues = self.stage(mode), self.layout.queues_of[link]
+        return next((q for q in queues if stage is not None and stage.waits[q]), queues[0])
 
     def _bounds(self, mode: Mode) -> tuple[int, ...]:
         stage = self.stage(mode)
-        full = (False,) * self.bands if stage is None else stage.full
-        return tuple(OPEN if each else EMPTY for each in full)
+        waits = (False,) * self.bands if stage is None else stage.waits
+        return tuple(OPEN if each else EMPTY for each in waits)
 
     # The same questions as a plant's, answered to first order
 
@@ -175,13 +219,50 @@ class LinearRoutesPlant(RoutesPlant):
         )
         return view._replace(rtt=rtt, net=net)
 
+    def _waits(self, at: Moment) -> list[float]:
+        """Return the delay of each queue to first order in its backlog and in what it is served."""
+        tau = [self._delay(queue, at) for queue in range(self.bands)]
+        for queue, served in enumerate(at.served):
+            if math.isnan(served):  # where nothing waits
+                mine = self.layout.arriving[queue]
+                at.served[queue] = sum(self._arrived(s, at) for s in mine)
+        return tau
+
+    def _rtt_at(self, i: int, at: Moment) -> float:
+        """Return the round-trip time of class `i`, of which nothing is asked but its own queues."""
+        return self.base_rtt[i] + sum(self._delay(queue, at) for queue in self.paths[i].queues)
+
+    def _delay(self, queue: int, at: Moment) -> float:
+        """Return the delay of one queue, and find out what it is served while it waits.
+
+        What others of a dual queue take from the link may have passed links before: routes run
+        forward, so that this ends.
+        """
+        if not at.tau:
+            at.tau, at.served = [math.nan] * self.bands, [math.nan] * self.bands
+        if not math.isnan(at.tau[queue]):
+            return at.tau[queue]
+        link = self.layout.link_of[queue]
+        C, numbers, stage = at.mode.capacity[link], self.layout.queues_of[link], self.stage(at.mode)
+        if len(numbers) == 1:
+            at.served[queue], at.tau[queue] = C, at.y[queue] / C
+        elif stage is None or at.mode.bound[queue] == EMPTY:
+            at.tau[queue] = 0.0
+        else:
+            beside = [s for other in numbers if other != queue for s in self.layout.arriving[other]]
+            at.served[queue] = C - sum(self._arrived(s, at) for s in beside)
+            rest, served = stage.tau[queue], stage.served[queue]
+            more = at.served[queue] - served
+            at.tau[queue] = (at.y[queue] - rest * more) / served
+        return at.tau[queue]
+
     def _sent(self, i: int, at: Moment) -> float:
         t, y, mode = at.t, at.y, at.mode
         stage = self.stage(mode)
         mine = None if stage is None else stage.classes[i]
         if mine is None:
             return 0.0
-        more = mine.more(y[self.windows[i]], self.rtt(y, mode, i))
+        more = mine.more(y[self.windows[i]], self._rtt_at(i, at))
         return self.count(t, mode, i) * (mine.sends + more)
 
     def _let_in(self, s: int, rate: float, at: Moment) -> float:
@@ -194,10 +275,11 @@ class LinearRoutesPlant(RoutesPlant):
         return kept * rate - stage.rates[s] / kept * dropped
 
     def _let_out(self, queue: int, entered: Entered, at: Moment) -> Outflow:
-        (rates, _), stage, C = entered, self.stage(at.mode), at.mode.capacity[queue]
+        (rates, _), stage = entered, self.stage(at.mode)
         assert stage is not None, "without anybody who listens no queue waits"
-        over = sum(rates.values()) - C
-        return 1.0, {s: rate - stage.rates[s] / C * over for s, rate in rates.items()}
+        self._delay(queue, at)
+        over, served = sum(rates.values()) - at.served[queue], stage.served[queue]
+        return 1.0, {s: rate - stage.rates[s] / served * over for s, rate in rates.items()}
 
     def _signalled(self, link: int, y: Sequence[float], seen: Seen, mode: Mode) -> Signal:
         del seen
@@ -226,32 +308,33 @@ class LinearRoutesPlant(RoutesPlant):
     ) -> list[float]:
         """Return dy/dt to first order in all deviations from rest."""
         f, stage = [0.0] * self.size, self.stage(mode)
-        for link, growth in enumerate(view.net):
-            f[link] = growth
-            f[self.arrived + link] = view.served[link] + growth
+        for queue, growth in enumerate(view.net):
+            f[queue] = growth
+            f[self.arrived + queue] = view.served[queue] + growth
         for place in self.entered.values():
             f[place] = 1.0
         if stage is None:
             return f
         for i, (mine, heard) in enumerate(zip(stage.classes, past, strict=True)):
             if mine is not None and heard is not None:
-                f[self.windows[i]] = mine.slope(y[self.windows[i]], self.rtt(y, mode, i), heard)
+                rtt = self.base_rtt[i] + sum(view.tau[queue] for queue in self.paths[i].queues)
+                f[self.windows[i]] = mine.slope(y[self.windows[i]], rtt, heard)
         for link, (law, (aqm, where)) in enumerate(zip(stage.laws, self.laws, strict=True)):
             if law is not None and (self._flowing[link] or aqm.update_interval is None):
-                C = mode.capacity[link]
-                f[where] = law.flow(y[where], y[link] / C, f[link] / C)
+                C, queue = mode.capacity[link], self.first_queue[link]
+                f[where] = law.flow(y[where], y[queue] / C, f[queue] / C)
         return f
 
     def tick(
         self, t: float, y: list[float], mode: Mode, links: Sequence[int] = (0,)
     ) -> list[float]:
         """Return the state after one update of the controllers of some links, to first order."""
-        stage, y = self.stage(mode), list(y)
+        stage, tau, y = self.stage(mode), self.observe(t, y, mode).tau, list(y)
         for link in links:
             law = None if stage is None else stage.laws[link]
             if law is not None:
                 where = self.laws[link][1]
-                y[where] = law.updated(y[where], y[link] / mode.capacity[link])
+                y[where] = law.updated(y[where], tau[self._waiting(link, mode)])
         return y
 
     def jump(self, t: float, y: list[float], before: Mode, after: Mode) -> list[float]:
@@ -259,20 +342,23 @@ class LinearRoutesPlant(RoutesPlant):
         stage, y = self.stage(after), list(y)
         for link, law in enumerate(stage.laws if stage is not None else ()):
             if law is not None and self._flowing[link]:
-                where = self.laws[link][1]
-                rise = y[link] / after.capacity[link] - y[link] / before.capacity[link]
+                where, queue = self.laws[link][1], self.first_queue[link]
+                rise = y[queue] / after.capacity[link] - y[queue] / before.capacity[link]
                 y[where] = law.jumped(y[where], rise)
         return y
 
     def hold_bounds(self, t: float, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
         """Return the mode in which links that are full at rest have a queue, and no others."""
         bound, y, stage = self._bounds(mode), list(y), self.stage(mode)
-        for link, (held, (aqm, where)) in enumerate(zip(bound, self.laws, strict=True)):
-            if stage is not None and held == EMPTY:
-                y[link] = 0.0
-                y[where] = [float(value) for value in aqm.initial()]
-        for link, place in self.entered.items():
-            y[place] = t - self._rest(link, mode)
+        for queues, (aqm, where) in zip(self.layout.queues_of, self.laws, strict=True):
+            empty = [queue for queue in queues if bound[queue] == EMPTY]
+            if stage is not None:
+                for queue in empty:
+                    y[queue] = 0.0
+                if len(empty) == len(queues):
+                    y[where] = [float(value) for value in aqm.initial()]
+        for queue, place in self.entered.items():
+            y[place] = t - self._rest(queue, mode)
         return y, mode._replace(bound=bound, held=(0.0,) * len(mode.held))
 
     def clipped(self, state: Sequence[float]) -> Sequence[float]:
