@@ -329,8 +329,8 @@ COMMANDS: tuple[Command, ...] = (
             "qdiscs.least": "the smaller of both, its clock, the window of a flow there, and how"
             " many flows",
             "qdiscs.chance": "with the most and the fewest flows of the longest RTT: flows,"
-            " delay_sd (s, of the delay in means over 20 ms by chance alone) and signal_spread (of"
-            " p', over it); empty where no rate is known or it is not derived",
+            " delay_sd (s, by chance alone, of means over 20 ms) and signal_spread (of p')."
+            " Empty where no rate is known or it is not derived",
             "qdiscs.margin_lost_db": "dB that the kernel's rounding takes",
             "qdiscs.rate_held": "bit/s, above which the buffer is full below the target",
             "qdiscs.hz": "the kernel's CONFIG_HZ",
