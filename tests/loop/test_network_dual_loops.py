@@ -86,14 +86,17 @@ def test_l4s_traffic_alone_is_the_loop_of_its_queue(queue: pf.DualPi2) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("update", ["delayed", "sampled"])
 def test_chance_drives_one_dual_queue_as_it_drives_that_queue(update: str) -> None:
-    """By the lots of L4S packets, too, which wait for nothing there."""
+    """By the lots of L4S packets, too, which wait for nothing there.
+
+    Sampled, the two leave out other images: some 1e-5 of what there is.
+    """
     model: Any = {"update": update, "rtt_terms": "exact"}
     one = pf.Loop(CLASSES[:2], pf.DualPi2(), capacity=RATE, **model)
     matrix = pf.NetworkLoop(of_one(pf.DualPi2(), CLASSES[:2], RATE, "wide", "b"), **model)
     expected = one.delay_sd("20ms")
     assert matrix.delay_sd("20ms").to_numpy() == pytest.approx([0.0, expected], rel=1e-4)
     assert matrix.delay_sd("20ms", of="flows").to_numpy() == pytest.approx(
-        [expected, 0.0], rel=1e-6
+        [expected, 0.0], rel=1e-4
     )
     spread = matrix.signal_spread().sel(link="b").item()
     assert spread == pytest.approx(one.signal_spread(), rel=1e-4)
@@ -212,8 +215,8 @@ def test_no_entry_is_above_its_bound_and_aliases_are_enough() -> None:
         assert np.all(np.abs(loop(500j * np.geomspace(1, 100, 500))) <= bound)
         s = 1j * np.array([0.5, 8.0, 60.0, 180.0])
         few, many = sampled_matrix(linear, s), sampled_matrix(linear, s, aliases=1500)
-        # of entries up to some 100
-        assert np.max(np.abs(few - many)) < 1e-7
+        # of the largest entry: what is left out falls as 1/s^3 where links pass rates on
+        assert np.max(np.abs(few - many)) < 1e-8 * np.max(np.abs(many))
 
 
 @pytest.mark.slow
