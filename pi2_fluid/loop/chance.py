@@ -216,6 +216,9 @@ class NoisyLoop(LoopAnswers):
             unsure = np.isnan(growing) | (growing < 0.0) | may_grow_alone(linear)
             if isinstance(linear, AckLoop) and (linear.exchanges or linear.dual):
                 unsure |= growing > 0.0  # maybe by modes above the loop's reach alone
+            if isinstance(linear, AckLoop) and linear.exchanges:
+                # modes in ranges so narrow that the parts may have missed them
+                unsure = np.ones_like(unsure)
             if unsure.any():
                 growing[unsure] = heard._search.counts(unsure)
             settles = growing == 0.0

@@ -18,7 +18,7 @@ from pi2_fluid.loop.acks.pencil import eigenvalues
 from pi2_fluid.loop.acks.plant import answer_of
 from pi2_fluid.loop.ends import plant_bound
 from pi2_fluid.loop.response import plant_response
-from pi2_fluid.loop.roots import count_right
+from pi2_fluid.loop.roots import count_right, count_unstable
 from pi2_fluid.loop.sampled import alias_sum, sampled_response
 from pi2_fluid.loop.updates import respond
 
@@ -724,7 +724,7 @@ def test_classes_that_hardly_differ_swing_against_one_another() -> None:
     assert mode.imag == pytest.approx(65.72, abs=0.01)
     assert mode.real < 0.01
     whole = loop.linear  # all of it, with the resonance of 1/30 rad/s between its harmonics
-    assert loop.linear.landmarks(100.0)[1] == pytest.approx(mode.imag, abs=0.05)
+    assert loop.linear.landmarks(100.0)[2] == pytest.approx(mode.imag, abs=0.05)
     assert (
         count_right(
             lambda w: 1j * w / (1j * w + 1.0) * (1.0 + respond(whole, 1j * w, "continuous")),
@@ -739,6 +739,24 @@ def test_classes_that_hardly_differ_swing_against_one_another() -> None:
     assert loop.nyquist_count() == 0
     near, equal = (loop_at(path).margins().gain_margin_db for path in (0.081, 0.08))
     assert near == pytest.approx(equal, abs=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
+@pytest.mark.parametrize(("near", "far", "growing"), [(1, 400, 2), (1, 1000, 6), (30, 700, 2)])
+def test_modes_of_paths_far_apart_are_all_found(near: float, far: float, growing: int) -> None:
+    """Resonances of 0.01 rad/s below each harmonic of the long path, from the first one on."""
+    flows = [pf.Flows(pf.Reno(), 10, 1e-3 * path) for path in (near, far)]
+    loop = pf.Loop(flows, pf.Pi2(), capacity="100Mbit/s", clock="acks")
+    reach = without_echoes(loop.linear).reach
+    w = np.concatenate([np.geomspace(1e-6, 1.0, 1000), np.arange(1.0, reach, 2e-4)])
+    path = 1.0 + loop(np.concatenate([1j * w, np.geomspace(1e-6, 1e6, 2000) + 1j * reach]))
+    turned = np.sum(np.angle(path[1:] / path[:-1])) / np.pi
+    assert round(0.5 - turned) == growing  # it begins at -90 degrees: one integrator
+    assert count_unstable(loop.linear, "continuous") == loop.nyquist_count() == growing
+    assert loop.margins().verdict == "unstable"
+    assert sum(2 for root in loop.roots(growing // 2 + 1) if root.real > 0.0) == growing
+    assert loop.delay_sd() == np.inf
 
 
 def test_exact_terms_move_margins_by_a_window() -> None:

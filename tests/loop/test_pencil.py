@@ -88,4 +88,4 @@ def test_zeros_in_a_strip_are_those_that_were_put_there(zeros, poles, inside) ->
         top, bottom = (np.prod([s - root for root in roots], axis=0) for roots in (zeros, poles))
         return top / bottom if len(zeros) == len(poles) else 1.0 + 1.0 / bottom
 
-    assert count_in_strip(curve, 1e-3, 10.0, 1.0) == inside
+    assert count_in_strip(curve, 1e-3, 10.0, 1.0, np.array([])) == inside

@@ -184,16 +184,16 @@ class AckLoop(Keeping):
     def landmarks(self, high: float) -> FloatArray:
         """Return where classes in one queue swing against one another, up to `high` (rad/s).
 
-        Between any two neighbouring harmonics of their round-trip times SUM phi/(1 - e) is once as
-        small as can be, 1/2: what one class sends more the other sends less. The nearer the
-        harmonics, the narrower.
+        Between any two neighbouring harmonics of their round-trip times, and between 0 and the
+        first, SUM phi/(1 - e) is once as small as can be, 1/2: what one class sends more the other
+        sends less. The nearer the harmonics, the narrower.
         """
         waiting = [cls for cls in self.classes if cls.returns]
         rtts = np.array([float(cls.rtt) for cls in waiting])
         if np.unique(rtts).size < 2:
             return np.array([])
         half, phi = rtts / 2.0, np.array([float(cls.share) for cls in waiting])
-        orders = np.arange(1, int(high * np.max(half) / np.pi) + 2)
+        orders = np.arange(int(high * np.max(half) / np.pi) + 2)  # with 0
         poles = np.unique(np.outer(orders, np.pi / half))
         low, up = poles[:-1], poles[1:]
         for _ in range(_HALVINGS):  # of Im 2/(1 - e) = cot(w R/2), which falls from inf to -inf

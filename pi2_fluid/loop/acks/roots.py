@@ -82,7 +82,9 @@ def _count_of_acks(loop: AckLoop, update: str) -> int:
 
     low = _SLOW * min(slowest, scale)
     if loop.reach < top:
-        turns: int | None = count_in_strip(curve, low, loop.reach, longest)
+        turns: int | None = count_in_strip(
+            curve, low, loop.reach, longest, loop.landmarks(loop.reach)
+        )
     elif sampled:
         high = min(fading_end(loop, update, 0.5), top)
         grid = base_grid(low, high, min(0.4 * scale, top / 8))
@@ -95,10 +97,18 @@ def _count_of_acks(loop: AckLoop, update: str) -> int:
 
 
 def count_in_strip(
-    curve: Callable[[ComplexArray], ComplexArray], low: float, reach: float, longest: float
+    curve: Callable[[ComplexArray], ComplexArray],
+    low: float,
+    reach: float,
+    longest: float,
+    landmarks: FloatArray,
 ) -> int | None:
-    """Zeros with 0 < Re s and |Im s| < reach of a curve that tends to a positive number there."""
-    _, axis = track(lambda w: curve(1j * w), base_grid(low, reach, 0.4 / longest))
+    """Zeros with 0 < Re s and |Im s| < reach of a curve that tends to a positive number there.
+
+    Landmarks are frequencies (rad/s) near which it may turn once within a narrow range.
+    """
+    grid = np.union1d(base_grid(low, reach, 0.4 / longest), landmarks[landmarks > low])
+    _, axis = track(lambda w: curve(1j * w), grid)
     far = np.geomspace(1e-6 * reach, _FAR * max(reach, 1.0 / longest), 200)
     _, across = track(lambda x: curve(x + 1j * reach), far)
     path = np.concatenate([axis, across])

@@ -72,8 +72,8 @@ pi2_outcome pi2_ack_landmarks(size_t classes, const pi2_ack_class *cls, double r
     double longest = 0.0;
     for (size_t c = 0; c < classes; c++)
         longest = returns(&cls[c]) ? fmax(longest, cls[c].rtt) : longest;
-    /* of each class the poles up to one beyond the last one below the reach */
-    const double orders = floor(reach * longest / 2.0 / PI2_PI) + 1.0;
+    /* of each class the poles from 0 up to one beyond the last one below the reach */
+    const double orders = floor(reach * longest / 2.0 / PI2_PI) + 2.0;
     if (!(orders * (double)classes <= MOST_POLES))
         return PI2_TOO_OFTEN;
     double *const all = malloc(2 * (size_t)orders * classes * sizeof *all);
@@ -81,7 +81,7 @@ pi2_outcome pi2_ack_landmarks(size_t classes, const pi2_ack_class *cls, double r
         return PI2_NO_MEMORY;
     size_t poles = 0, kept = 0;
     for (size_t c = 0; c < classes; c++)
-        for (size_t k = 1; returns(&cls[c]) && k <= (size_t)orders; k++) {
+        for (size_t k = 0; returns(&cls[c]) && k < (size_t)orders; k++) {
             const double pole = (double)k * (PI2_PI / (cls[c].rtt / 2.0));
             if (pole < 2.0 * reach)
                 all[poles++] = pole;
