@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _CONVERGED: Final = 1e-11
 _FULL: Final = 1e-9
 _LACKING: Final = (1e-6, 1e-8, 1e-10)  # of the load: below 1, then below that of the fullest
-_SWEEPS: Final = (50, 100, 200, 400, 800, 1600, 3200, 6400)
+_SWEEPS: Final = (12, 38, 100, 200, 400, 800, 1600, 3200, 6400)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -133,7 +133,8 @@ class NetworkPoint:
     @property
     def signalling(self) -> xarray.DataArray:
         """Whether the link signals anything, by its controller or by its L4S queue alone."""
-        return (self.controller > 0.0) | (self.link_p > 0.0).any("signal")
+        signals = np.any(self.link_p.to_numpy() > 0.0, axis=self.link_p.get_axis_num("signal"))
+        return self.controller.copy(data=(self.controller.to_numpy() > 0.0) | signals)
 
     @property
     def waiting_delay(self) -> xarray.DataArray:
@@ -391,8 +392,14 @@ def _described(network: Network, links: Links, v: FloatArray) -> NetworkPoint:
     names = {"link": list(links.names), "flows": list(network.class_names)}
     names["signal"] = ["classic", "scalable"]
 
+    # Arrays over the same dimensions share what these are made of.
+    made: dict[tuple[str, ...], xarray.DataArray] = {}
+
     def labelled(values: object, *dims: str) -> xarray.DataArray:
-        return xarray.DataArray(np.asarray(values), {dim: names[dim] for dim in dims}, dims)
+        array = np.asarray(values)
+        if dims not in made:
+            made[dims] = xarray.DataArray(array, {dim: names[dim] for dim in dims}, dims)
+        return made[dims].copy(deep=False, data=array)
 
     responsive = [i for i, s in enumerate(senders) if s.signal is not None or s.thinned]
     rows = links.routing[full][:, responsive]

@@ -9,8 +9,10 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.loop.crossovers import Crossings
+from pi2_fluid.loop.matrix import margins
 from pi2_fluid.loop.matrix.counting import longest_delay
 from pi2_fluid.loop.matrix.margins import smallest_singular_value
+from pi2_fluid.loop.matrix.sampled import sampled_matrix
 
 
 def of_curve(curve: Any, w: Any, *, fades: bool) -> float:
@@ -145,3 +147,43 @@ def test_links_in_series_of_nearly_one_capacity_have_a_rest(more: float) -> None
     loop = pf.Loop(pf.Network(nodes, flows))
     alone = pf.Loop(pf.Flows(pf.Reno(), 5, "40ms"), pf.CoupledPi2(), capacity="10Mbit/s")
     assert loop.margins().gain_margin_db == pytest.approx(alone.margins().gain_margin_db, rel=1e-9)
+
+
+@pytest.mark.parametrize(("first", "second"), [("100ms", "30ms"), ("20ms", "200ms")])
+def test_a_sum_over_far_aliases_is_the_polynomial_through_it(first: str, second: str) -> None:
+    """All aliases one by one, from next to 0 to pi/T, to rounding."""
+    loop = two_alike(first, second).linear
+    end = np.pi / loop.intervals[0]
+    s = 1j * np.append(np.geomspace(1e-3 * end, end, 60), end * (1.0 - 1e-6))
+    expected = sampled_matrix(loop, s, aliases=32)
+    found = sampled_matrix(loop, s)
+    sizes = np.max(np.abs(expected), axis=(1, 2), keepdims=True)
+    np.testing.assert_array_less(np.abs(found - expected) / sizes, 1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "second"), [("100ms", "30ms"), ("20ms", "200ms")])
+def test_sampled_crossovers_found_at_once_are_those_bracketed_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, first: str, second: str
+) -> None:
+    """Newton's method on the determinant, and brackets on each eigenvalue."""
+    at_once = two_alike(first, second)
+    at_once.crossovers()
+    monkeypatch.setattr(margins, "_crossings_between", lambda *_: None)
+    by_brackets = two_alike(first, second)
+    for found, expected in zip(at_once.crossovers(), by_brackets.crossovers(), strict=True):
+        assert len(found) > 0
+        assert found == pytest.approx(expected, rel=1e-9)
+    signs = [[phase.enters for phase in loop._crossings.phase] for loop in (at_once, by_brackets)]
+    assert signs[0] == signs[1]
+
+
+def two_alike(first: str, second: str) -> Any:
+    """The sampled loop of two queues that tick together."""
+    nodes = [pf.Node(name, pf.Link("10Mbit/s"), pf.Pi2()) for name in "ab"]
+    flows = [
+        pf.Flows(pf.Reno(), 6, first, route="a"),
+        pf.Flows(pf.Reno(), 4, "60ms", route=("a", "b")),
+        pf.Flows(pf.Reno(), 5, second, route="b"),
+    ]
+    return pf.NetworkLoop(pf.Network(nodes, flows), update="sampled")

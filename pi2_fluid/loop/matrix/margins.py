@@ -14,7 +14,7 @@ from pi2_fluid.loop.matrix.eigenloci import Matrices, follow, loci_near, match
 from pi2_fluid.loop.tracking import base_grid
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import BoolArray, ComplexArray, FloatArray
+    from pi2_fluid.values import BoolArray, ComplexArray, FloatArray, IntArray
 
 #: Of a crossover: its frequency, what is left there, and what `PhaseCrossing` says of modes.
 _Place: TypeAlias = "tuple[float, float, int]"
@@ -78,7 +78,7 @@ def find_matrix_crossings(
         if landmarks is not None:
             grid = np.union1d(grid, landmarks(low, high))
         w, loci = follow(response, grid)
-        crossings = None if np.isfinite(end) else _crossings_between(response, w, loci)
+        crossings = _crossings_between(response, w, loci, end)
         if crossings is None:
             crossings = _crossings_one_by_one(response, w, loci, end)
         gains = [each.gain for each in crossings.phase if not quiet or each.gain < 1.0]
@@ -88,7 +88,9 @@ def find_matrix_crossings(
         high = 2 * high + 2 * np.pi * turning
 
 
-def _crossings_between(response: Matrices, w: FloatArray, loci: ComplexArray) -> Crossings | None:
+def _crossings_between(
+    response: Matrices, w: FloatArray, loci: ComplexArray, end: float
+) -> Crossings | None:
     """All crossovers at once, by Newton's method on the determinant from between grid points.
 
     None where that is not safe: where loci come close to a level between points without crossing
@@ -98,37 +100,62 @@ def _crossings_between(response: Matrices, w: FloatArray, loci: ComplexArray) ->
     size, angle = np.log(np.abs(loci)), np.unwrap(np.angle(loci), axis=0)
     angle += _TURN * np.round((-np.pi / 2 - angle[0]) / _TURN)
     level = np.pi + _TURN * np.round((angle - np.pi) / _TURN)
-    found: list[list[_Place]] = []
-    for f, other, same, turn in (
-        (size, np.pi + angle, np.zeros_like(size), -1j),
-        (angle - level, -size, level, 1.0),
+    # Loci that are real at pi/T are there at an angle's level, or between two, by symmetry alone.
+    away, sampled = angle - level, bool(np.isfinite(end))
+    odd = np.cos(np.pi / 2 * w / end)[:, None] if sampled else 1.0
+    cells: list[IntArray] = []
+    falls: list[IntArray] = []
+    starts: list[FloatArray] = []
+    for f, distance, other, same in (
+        (size, size, np.pi + angle, np.zeros_like(size)),
+        (away / odd, away, -size, level),
     ):
-        if np.any(f == 0.0) or np.any(_nearly_crosses(f)):
+        if np.any(f == 0.0) or np.any(_nearly_crosses(f, distance, mirrored=sampled)):
             return None
         cell, locus = np.nonzero((f[:-1] * f[1:] < 0.0) & (same[:-1] == same[1:]))
         part = f[cell, locus] / (f[cell, locus] - f[cell + 1, locus])
-        start = np.array(
-            [
-                (1.0 - part) * x[cell] + part * x[cell + 1],
-                (1.0 - part) * other[cell, locus] + part * other[cell + 1, locus],
-            ]
-        )
-        places, moved = _newton(response, start, turn, _ROUNDS)
-        outside = (places[0] < x[cell]) | (places[0] > x[cell + 1])
-        pairs = np.hypot(*(row[:, None] - row for row in places)) + np.eye(cell.size)
-        if np.any(outside) or np.any(moved > _CONVERGED) or np.any(pairs < _APART):
-            return None
-        falls = np.sign(f[cell, locus]).astype(int)
-        columns = np.exp(places[0]), places[1], 2 * falls
-        found.append(sorted(zip(*(column.tolist() for column in columns), strict=True)))
-    gains, phases = found
+        ends = (x[cell], x[cell + 1]), (other[cell, locus], other[cell + 1, locus])
+        starts.append(np.array([(1.0 - part) * left + part * right for left, right in ends]))
+        cells.append(cell)
+        falls.append(2 * np.sign(f[cell, locus]).astype(int))
+    kinds = np.repeat([0, 1], [cell.size for cell in cells])
+    cell = np.concatenate(cells)
+    turn = np.where(kinds == 0, -1j, 1.0)
+    places, moved = _newton(response, np.hstack(starts), turn, _ROUNDS)
+    outside = (places[0] < x[cell]) | (places[0] > x[cell + 1])
+    pairs = np.hypot(*(row[:, None] - row for row in places)) + np.eye(cell.size)
+    pairs[kinds[:, None] != kinds] = 1.0
+    if np.any(outside) or np.any(moved > _CONVERGED) or np.any(pairs < _APART):
+        return None
+    columns = np.exp(places[0]), places[1], np.concatenate(falls)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    gains, phases = sorted(rows[: cells[0].size]), sorted(rows[cells[0].size :])
+    if sampled:
+        phases += _phases_at_end(loci[-1], end)
     return _crossings_of(gains, phases, w, loci)
 
 
-def _nearly_crosses(f: FloatArray) -> BoolArray:
-    """Where a followed value is next to 0, on one side of it, and turns back."""
+def _phases_at_end(values: ComplexArray, end: float) -> list[_Place]:
+    """The phase crossovers at pi/T: of loci that are real and negative there."""
+    return [
+        (end, -math.log(-value.real), 1 if value.imag < 0.0 else -1)
+        for value in values.tolist()
+        if value.real < 0.0 and abs(value.imag) < _REAL * abs(value)
+    ]
+
+
+def _nearly_crosses(f: FloatArray, distance: FloatArray, *, mirrored: bool) -> BoolArray:
+    """Where a followed value is next to 0, on one side of it, and turns back.
+
+    Between three points it may go on as far as from one to the next, eight times what a parabola
+    does. Of a curve that is `mirrored` at its end the last one has a neighbour on its right, too.
+    """
+    if mirrored:
+        f, distance = np.vstack([f, f[-2]]), np.vstack([distance, distance[-2]])
     inner = np.abs(f[1:-1])
-    turns = (inner < np.abs(f[:-2])) & (inner <= np.abs(f[2:])) & (inner < _NEAR)
+    turns = (inner < np.abs(f[:-2])) & (inner <= np.abs(f[2:]))
+    steps = np.abs(np.diff(f, axis=0))
+    turns &= (np.abs(distance[1:-1]) < _NEAR) & (inner < np.maximum(steps[:-1], steps[1:]))
     result: BoolArray = turns & (f[1:-1] * f[:-2] > 0.0) & (f[1:-1] * f[2:] > 0.0)
     return result
 
@@ -273,7 +300,11 @@ def _polished(response: Matrices, found: list[_Place], turn: complex, end: float
 
 
 def _newton(
-    response: Matrices, start: FloatArray, turn: complex, rounds: int, largest: float = 0.5
+    response: Matrices,
+    start: FloatArray,
+    turn: complex | ComplexArray,
+    rounds: int,
+    largest: float = 0.5,
 ) -> tuple[FloatArray, FloatArray]:
     """Newton's method on det(I + e^(turn y) L(jw)) for x = ln w and y, columns of starts at once.
 
@@ -304,6 +335,8 @@ def _newton(
         moved = np.hypot(in_x, in_y)
         lost |= ~(moved < largest)
         x, y = np.where(lost, x, x + in_x), np.where(lost, y, y + in_y)
+        if np.all(lost | (moved < _CONVERGED)):
+            break
     return np.array([x, y]), np.where(lost, np.inf, moved)
 
 

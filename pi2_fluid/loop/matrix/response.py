@@ -206,8 +206,9 @@ def _parts_by_class(
     loop: MatrixLoop, s: ComplexArray
 ) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
     """Return X, and what Y is the product of: (queues, classes) and (classes, links)."""
-    back: ComplexArray = np.exp(-s * loop.rtt[:, None])
-    there: ComplexArray = np.exp(-s * loop.forward[:, :, None])
+    delays, round_trip, ahead = loop.delays
+    late: ComplexArray = np.exp(-s * delays[:, None])
+    back, there = late[round_trip], late[ahead]
     from_signal, from_delay = np.empty_like(back), np.empty_like(back)
     for places, group in loop.groups:
         signal, delay = class_response(group, s, back[places])

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebvander
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.matrix.response import plant_matrix
@@ -28,15 +29,21 @@ from pi2_fluid.loop.matrix.system import MatrixLoop
 from pi2_fluid.loop.matrix.ways import Pair
 from pi2_fluid.loop.response import held_polynomials
 from pi2_fluid.loop.sampled import held_sums
+from pi2_fluid.loop.state_space import once
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import ComplexArray, FloatArray
+    from pi2_fluid.values import BoolArray, ComplexArray, FloatArray, IntArray
 
 _ALIASES: Final = 32
 _REACH: Final = 40.0
 _MOST_ALIASES: Final = 4000
 _BLOCK: Final = 2**14  # frequencies of aliases at once
 _MOST_RESPONSES: Final = 1e6  # some ten seconds
+_NEAR_ALIASES: Final = np.array([-1, 0])  # whose frequencies are within pi/T of 0
+_FIRST_DEGREES: Final = 32
+_DOUBLINGS: Final = 3
+_TAIL: Final = 3  # the last so many coefficients have to be next to nothing
+_ROUNDING: Final = 1e-14
 
 
 def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None) -> ComplexArray:
@@ -56,19 +63,15 @@ def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None
         unmirrored: ComplexArray = np.where(below[:, None, None], np.conj(mirrored), mirrored)
         return unmirrored
     T = loop.intervals[0]
-    count = _alias_count(loop, T) if aliases is None else aliases
-    leading = _Leading.of(loop, 1.0 / T)
-    counts = ~loop.waits[list(loop.signals)]
-    links = len(loop.signals)
-    total: ComplexArray = np.zeros((s.size, links, links), dtype=complex)
-    block = max(1, _BLOCK // s.size)
-    for start in range(-count - 1, count + 1, block):
-        k = np.arange(start, min(start + block, count + 1))
-        aliased = (s + 2j * np.pi * k[:, None] / T).ravel()
-        rest = plant_matrix(loop, aliased) / aliased[:, None, None]
-        rest[:, counts] /= aliased[:, None, None]
-        rest -= leading.at(aliased)
-        total += rest.reshape(k.size, *total.shape).sum(axis=0)
+    leading = _leading(loop)
+    counts = _counts(loop)
+    smooth = _far_aliases(loop) if aliases is None and _on_unit_circle(s, T) else None
+    total: ComplexArray
+    if smooth is None:
+        count = _alias_count(loop, T) if aliases is None else aliases
+        total = _sum_of_rests(loop, s, np.arange(-count - 1, count + 1))
+    else:
+        total = np.add(_sum_of_rests(loop, s, _NEAR_ALIASES), smooth.at(np.asarray(s.imag, float)))
     y = np.exp(-s * T)
     total = total / T
     for size, sums, scale in zip(
@@ -83,6 +86,80 @@ def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None
         numerator, denominator = held_polynomials(controller, s)
         total[:, :, column] *= (units[column] * numerator / denominator)[:, None]
     return total
+
+
+def _sum_of_rests(loop: MatrixLoop, s: ComplexArray, aliases: IntArray) -> ComplexArray:
+    """Return the sum over some aliases of what G/s is beyond its leading terms."""
+    links, leading, counts = len(loop.signals), _leading(loop), _counts(loop)
+    total: ComplexArray = np.zeros((s.size, links, links), dtype=complex)
+    block = max(1, _BLOCK // s.size)
+    for start in range(0, aliases.size, block):
+        k = aliases[start : start + block]
+        aliased = (s + 2j * np.pi * k[:, None] / loop.intervals[0]).ravel()
+        rest = plant_matrix(loop, aliased) / aliased[:, None, None]
+        rest[:, counts] /= aliased[:, None, None]
+        rest -= leading.at(aliased)
+        total += rest.reshape(k.size, *total.shape).sum(axis=0)
+    return total
+
+
+@once
+def _counts(loop: MatrixLoop) -> BoolArray:
+    """Return which links that signal have no queue, and count what arrives."""
+    waits: BoolArray = loop.waits[list(loop.signals)]
+    return ~waits
+
+
+def _on_unit_circle(s: ComplexArray, T: float) -> bool:
+    return not s.real.any() and bool(np.all(s.imag <= np.pi / T))
+
+
+class _Smooth(NamedTuple):
+    """A polynomial through what a function is at Chebyshev's points: matrices over 0 to `end`."""
+
+    end: float
+    coefficients: ComplexArray
+    """Of Chebyshev's polynomials: (degrees, rows, columns)."""
+
+    def at(self, w: FloatArray) -> ComplexArray:
+        """Return the matrices at each w, (n, rows, columns)."""
+        degrees, *shape = self.coefficients.shape
+        values = chebvander(2.0 * w / self.end - 1.0, degrees - 1)
+        flat: ComplexArray = values @ self.coefficients.reshape(degrees, -1)
+        return flat.reshape(w.size, *shape)
+
+
+@once
+def _far_aliases(loop: MatrixLoop) -> _Smooth | None:
+    """Return the sum over all aliases but the two next to 0, on 0 < w <= pi/T.
+
+    Their poles are as far from there and farther as this is long, so that some thirty points find
+    the sum to rounding, and two more for each radian that the longest delay turns it by. None where
+    that is not enough.
+    """
+    T = loop.intervals[0]
+    count = _alias_count(loop, T)
+    k = np.arange(-count - 1, count + 1)
+    far = k[(k < _NEAR_ALIASES[0]) | (k > _NEAR_ALIASES[-1])]
+    end, turns = np.pi / T, np.pi / T * float(np.max(loop.rtt))
+    degrees = _FIRST_DEGREES + 2 * math.ceil(turns)
+    for _ in range(_DOUBLINGS):
+        angle = np.pi * (np.arange(degrees) + 0.5) / degrees
+        there = _sum_of_rests(loop, 0.5j * end * (1.0 + np.cos(angle)), far)
+        shape = np.cos(np.multiply.outer(np.arange(degrees), angle)) * (2.0 / degrees)
+        shape[0] *= 0.5
+        coefficients = (shape @ there.reshape(degrees, -1)).reshape(there.shape)
+        sizes = np.max(np.abs(coefficients), axis=(1, 2))
+        if np.max(sizes[-_TAIL:]) < _ROUNDING * np.max(sizes):
+            needed = 1 + int(np.flatnonzero(sizes > _ROUNDING * np.max(sizes))[-1])
+            return _Smooth(end, coefficients[:needed])
+        degrees *= 2
+    return None
+
+
+@once
+def _leading(loop: MatrixLoop) -> _Leading:
+    return _Leading.of(loop, 1.0 / loop.intervals[0])
 
 
 def require_followable(loop: MatrixLoop) -> None:
@@ -112,6 +189,10 @@ class _Leading(NamedTuple):
     sizes: tuple[FloatArray, FloatArray]
     """Over the square and over the cube: (terms, links * links), each term in one entry."""
     rate: float
+    each: FloatArray
+    """Delays of terms, every one once (s)."""
+    together: tuple[FloatArray, FloatArray]
+    """What the sizes of terms with this delay are in all: (delays, links * links)."""
 
     @classmethod
     def of(cls, loop: MatrixLoop, rate: float) -> Self:
@@ -123,12 +204,14 @@ class _Leading(NamedTuple):
         # 1/s^2 = 1/(s + rate)^2 + 2 rate/(s + rate)^3 + ...
         sizes = squares, cubes + 2.0 * rate * squares
         first, second = (size[:, None] * places for size in sizes)
-        return cls(delays, (first, second), rate)
+        each, which = np.unique(delays, return_inverse=True)
+        alike = (which == np.arange(each.size)[:, None]).astype(float)
+        return cls(delays, (first, second), rate, each, (alike @ first, alike @ second))
 
     def at(self, s: ComplexArray) -> ComplexArray:
         """Return their sum at each s, (n, links, links)."""
-        late, inverse = np.exp(np.multiply.outer(-s, self.delays)), 1.0 / (s + self.rate)[:, None]
-        square, cube = (late @ size for size in self.sizes)
+        late, inverse = np.exp(np.multiply.outer(-s, self.each)), 1.0 / (s + self.rate)[:, None]
+        square, cube = (late @ size for size in self.together)
         links = round(self.sizes[0].shape[1] ** 0.5)
         result: ComplexArray = (square + cube * inverse) * inverse**2
         return result.reshape(s.size, links, links)

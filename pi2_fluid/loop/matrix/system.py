@@ -30,7 +30,7 @@ from pi2_fluid.network.network import Network
 from pi2_fluid.network.routes import on_their_ways
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import BoolArray, FloatArray
+    from pi2_fluid.values import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +89,16 @@ class MatrixLoop(Keeping):
     def rtt(self) -> FloatArray:
         """Round-trip time of each class, queues included (s)."""
         return np.array([float(cls.rtt) for cls in self.classes])
+
+    @cached_property
+    def delays(self) -> tuple[FloatArray, IntArray, IntArray]:
+        """Round-trip times and times to queues, every one once, and which are whose.
+
+        Seconds; which the round-trip times are, (classes,), and `forward`, (classes, queues).
+        """
+        found, which = np.unique(np.append(self.rtt, self.forward), return_inverse=True)
+        count = len(self.rtt)
+        return found, which[:count], which[count:].reshape(self.forward.shape)
 
     @cached_property
     def weight(self) -> FloatArray:
@@ -167,7 +177,7 @@ def linearize_network(
         or reacts to the arrival rate.
     """
     _require_unique(point)
-    if not np.any(point.bottleneck & point.signalling):
+    if not np.any(point.bottleneck.to_numpy() & point.signalling.to_numpy()):
         raise UnsupportedError(
             "no node of this network signals at rest, so that there is no loop: lower a capacity,"
             " or add flows."
@@ -314,10 +324,12 @@ def _slopes(
     slopes = np.zeros((len(senders), len(encoders)))
     adds = network.combine == "sum"
     names = network.node_names
+    kinds = point.link_p.coords["signal"].to_numpy().tolist()
+    probabilities = dict(zip(kinds, point.link_p.to_numpy().T, strict=True))
     for row, (sender, flow) in enumerate(zip(senders, network.flows, strict=True)):
         if sender.signal is None:
             continue
-        p = point.link_p.sel(signal=sender.signal).to_numpy()
+        p = probabilities[sender.signal]
         route = [names.index(name) for name in flow.route or names[:1]]
         for column, (encoder, place) in enumerate(zip(encoders, places, strict=True)):
             if place in route:
