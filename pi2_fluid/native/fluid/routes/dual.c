@@ -95,7 +95,7 @@ void routes_queue_slopes(const routes_link *link, const double *net, double *slo
                 slopes[k] = slopes[k] * freed / growing;
 }
 
-void routes_find_net(const pi2_routes *run, int l, routes_point *at)
+void routes_find_net(const pi2_routes *run, int l, routes_point *at, int all)
 {
     const routes_node *node = run->nodes + l;
     const routes_link *link = run->mode->links + l;
@@ -105,7 +105,7 @@ void routes_find_net(const pi2_routes *run, int l, routes_point *at)
     for (int k = 0; k < 2; k++) { /* a queue that is held empty leaves 0 when it would not be served what arrives */
         const int then[2] = {link->bound[0] != EMPTY || k == 0, link->bound[1] != EMPTY || k == 1};
         double served[2] = {at->served[node->first], at->served[node->first + 1]};
-        if (link->bound[k] == EMPTY)
+        if (link->bound[k] == EMPTY && all)
             node->aqm->serve(node->law, then, arrivals, link->capacity, served);
         at->net[node->first + k] = arrivals[k] - served[k];
     }

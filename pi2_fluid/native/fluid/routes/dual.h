@@ -31,8 +31,8 @@ void routes_share_by(const pi2_routes *run, int l, const double *y, const routes
                      routes_shares_of_link *shares);
 /* Of all dual queues of a point: what they get, and their delays, by the rates in at->y. */
 void routes_share_all(const pi2_routes *run, routes_point *at);
-/* How fast the queues of such a node grow, by what they get. */
-void routes_find_net(const pi2_routes *run, int l, routes_point *at);
+/* How fast the queues of such a node grow, by what they get; or if not `all`, those that packets wait in. */
+void routes_find_net(const pi2_routes *run, int l, routes_point *at, int all);
 /* Whether they get something else by the rates that have been found with that. */
 int routes_shares_moved(const pi2_routes *run, const routes_point *at);
 /* How fast what they get changes, and their delays, by the slopes of what enters them. */

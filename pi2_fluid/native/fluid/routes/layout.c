@@ -229,6 +229,12 @@ static int place_expected(pi2_routes *run, const pi2_routes_problem *problem, in
     return run->size = place;
 }
 
+/* Whether somebody may read what senders sent: of a dual queue alone only what has entered it. */
+static int looked_back_at(const pi2_routes *run)
+{
+    return run->alone || !run->at_once;
+}
+
 /* Where each component of the state lies. */
 static void place_components(pi2_routes *run, const pi2_routes_problem *problem)
 {
@@ -251,7 +257,7 @@ static void place_components(pi2_routes *run, const pi2_routes_problem *problem)
         place = place_expected(run, problem, place);
     for (int i = 0; i < run->class_count; i++) {
         routes_class *c = run->classes + i;
-        int from = c->sent = place++;
+        int from = c->sent = looked_back_at(run) ? place++ : -1;
         for (int v = c->from; v < c->end; v++) {
             run->visits[v].from = from;
             run->visits[v].offered = place++;
@@ -260,6 +266,8 @@ static void place_components(pi2_routes *run, const pi2_routes_problem *problem)
     }
     if (!run->alone)
         place = place_expected(run, problem, place);
+    for (int i = 0; i < run->class_count && !looked_back_at(run); i++)
+        run->classes[i].sent = run->visits[run->classes[i].from].from = place++;
     run->room = place;
 }
 

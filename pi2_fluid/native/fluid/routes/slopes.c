@@ -241,7 +241,7 @@ static void look(pi2_routes *run, routes_point *at, int all)
     for (int l = 0; l < run->node_count; l++) {
         const routes_node *node = run->nodes + l;
         if (node->bands == 2)
-            routes_find_net(run, l, at);
+            routes_find_net(run, l, at, all);
         else
             at->net[node->first] = routes_arrivals(run, node->first, at->y) - run->mode->links[l].capacity;
     }
@@ -263,10 +263,34 @@ static inline double delay_then(const pi2_routes *run, const routes_reader *r, i
     return SELDOM(run->dual) ? routes_dual_delay_then(run, r, k) : routes_then(run, r, k) * r->mode->links[k].per_packet;
 }
 
+/* The same of a dual queue alone: one reader sees the queues, whose delay the law looks at too, and the signals. */
+static void hear_of_two(const pi2_routes *run, int i, heard_then *then)
+{
+    const routes_class *c = run->classes + i;
+    const routes_reader *r = run->readers + c->reader;
+    const routes_node *node = run->nodes;
+    double state[PI2_AQM_STATES];
+    pi2_seen seen;
+    past_values(r->reader.cubics, run->stored, r->s, run->then);
+    routes_see_two(run, 0, run->then, r->mode, &seen);
+    for (int j = 0; j < c->states; j++)
+        then->x[j] = run->then[c->x + j];
+    then->rtt = c->base_rtt + seen.queue_delay[run->queues[c->queues[0]].band];
+    then->p = 0.0;
+    if (!routes_shares(run, r->mode)[i].active || r->mode->signalling == 0.0)
+        return;
+    routes_state(node, run->then, state);
+    then->p = routes_combine(run, 0.0, routes_signal_of(c, routes_shown(node, state, &seen, routes_sides(run, r->mode, 0))));
+}
+
 static inline void hear_all(const pi2_routes *run, int i, heard_then *then)
 {
     const routes_class *c = run->classes + i;
     const routes_reader *r = run->readers + c->reader;
+    if (SELDOM(run->dual) && run->at_once) {
+        hear_of_two(run, i, then);
+        return;
+    }
     then->x[0] = routes_then(run, r, c->x);
     if (!c->plain)
         for (int j = 1; j < c->states; j++)
@@ -432,10 +456,20 @@ static double kept_slope(const pi2_routes *run, const routes_node *node, const r
     return (kept[1] - kept[0]) / (2.0 * NUDGE);
 }
 
+static int one_is_empty(const routes_link *link)
+{
+    return link->bound[0] == EMPTY || link->bound[1] == EMPTY;
+}
+
 static void flow_slopes(pi2_routes *run, routes_point *at)
 {
-    /* A dual queue's delay follows from what enters it, and what is sent from delays. */
-    int rounds = run->dual ? 2 + run->node_count : run->provisional ? 1 : 1 + run->node_count, first = 1;
+    /* A dual queue's delay follows from what enters it, and what is sent from delays: where all comes at once, of one
+     * queue alone from what enters the other while that is empty and delays nothing. */
+    int rounds = run->dual && run->at_once ? 1 + one_is_empty(run->mode->links)
+                 : run->dual                ? 2 + run->node_count
+                 : run->provisional         ? 1
+                                            : 1 + run->node_count;
+    int first = 1;
     while (rounds-- > 0) {
         if (first || run->dual) {
             delay_slopes(run, at);
@@ -458,7 +492,7 @@ static void flow_slopes(pi2_routes *run, routes_point *at)
                                                                                  : share_slope(run, at, v->queue, v);
         }
     }
-    if (run->dual)
+    if (run->dual && !run->at_once)
         delay_slopes(run, at);
 }
 
