@@ -30,20 +30,21 @@ void past_destroy(fluid_past *past)
     free(past->modes);
 }
 
-/* Copies n things to twice the room, so that thing i stays in slot i & (slots - 1). */
+/* Makes twice the room for n things, so that thing i is in slot i & (slots - 1) again: half of them stay where they are,
+ * all while nothing has been forgotten, and a large ring need not be copied to grow. */
 static int double_ring(void **ring, size_t bytes, size_t slots, size_t first, size_t n)
 {
-    char *old = *ring, *new = malloc(2 * slots * bytes);
+    char *new = realloc(*ring, 2 * slots * bytes);
     if (!new)
         return 0;
+    *ring = new;
     while (n > 0) { /* up to where the old ring begins again */
         const size_t from = first & (slots - 1), some = n < slots - from ? n : slots - from;
-        memcpy(new + (first & (2 * slots - 1)) * bytes, old + from * bytes, some * bytes);
+        if (first & slots)
+            memcpy(new + (slots + from) * bytes, new + from * bytes, some * bytes);
         first += some;
         n -= some;
     }
-    free(old);
-    *ring = new;
     return 1;
 }
 

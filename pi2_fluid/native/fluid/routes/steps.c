@@ -256,11 +256,12 @@ static double earliest_needed(const pi2_routes *run)
 /* Makes room for the step to come. */
 static void make_room(pi2_routes *run)
 {
-    const double *before = run->past.cubics, needed = earliest_needed(run);
+    const size_t before = run->past.slots;
+    const double needed = earliest_needed(run);
     run->past.forgot |= needed > run->now->t - run->lookback;
     if (!past_make_room(&run->past, needed))
         run->status = PI2_FLUID_NO_MEMORY;
-    else if (run->past.cubics != before)
+    else if (run->past.slots != before) /* and segments lie elsewhere */
         routes_stretches(run);
 }
 
