@@ -34,8 +34,6 @@ from pi2_fluid.network.scenario import Scenario
 
 FIXED = Accuracy(0.02, 0.0)
 ADAPTIVE = Accuracy(10.0, 1e-6)
-#: Some tolerances: both engines take steps of their own.
-WITHIN = 1e-5
 SAMPLE = 0.017
 
 
@@ -114,8 +112,8 @@ def assert_same(got: Trace, want: Trace, tolerance: float) -> None:
 def test_a_given_beginning(controller: str, initial: dict[str, Any]):
     case = scenario(Pi2(), Flows(Reno(), 5, "50ms"), Flows(Cubic(), 3, "30ms"), duration=2.0)
     beginning = begin(case, initial)
-    got = in_c(case, controller, ADAPTIVE, beginning=beginning)
-    assert_same(got, python(case, controller, ADAPTIVE, beginning), WITHIN)
+    got = in_c(case, controller, FIXED, beginning=beginning)
+    assert_same(got, python(case, controller, FIXED, beginning), 1e-10)
     assert got.queue[0, 0] == initial["queue"]
 
 
@@ -131,7 +129,7 @@ def test_the_past_is_kept_as_far_back_as_delays_reach():
         duration=0.8,
     )
     short = Accuracy(4e-4, 0.0)
-    assert_same(in_c(case, "sampled", short), python(case, "sampled", short), 1e-7)
+    assert_same(in_c(case, "sampled", short), python(case, "sampled", short), 1e-10)
 
 
 def test_samples_may_lie_anywhere():
@@ -231,7 +229,7 @@ def test_a_law_of_ones_own_is_not_taken_for_its_base():
         scenario(MyPi2(), avoiding(MyReno(), 1, "50ms")),
     ):
         assert compiled.obstacle(own, "sampled") == ""
-        assert_same(in_c(own, "sampled", ADAPTIVE), python(own, "sampled", ADAPTIVE), WITHIN)
+        assert_same(in_c(own, "sampled", FIXED), python(own, "sampled", FIXED), 1e-10)
     assert compiled.obstacle(scenario(Pi2(), avoiding(Rounded(), 1, "50ms")), "sampled") == (
         "Rounded, of which no tape can be made (a law asks for the value of a number that it is to"
         " compute with, as float() and math do: use + - * / ** and pi2_fluid.ops.),"

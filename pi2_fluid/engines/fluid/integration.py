@@ -51,6 +51,7 @@ _AGREED: Final = 0.3  # of the tolerance: what it may have misread of itself
 _MENDED: Final = 1e-3  # of a step, over which the slope of an event's function is taken
 _MOST_MENDINGS: Final = 6
 NEGLIGIBLE: Final = 0.1  # of the tolerance: jumps below it are stepped over
+_FIXED: Final = 1e-9  # as a tolerance, of jumps of signals, when steps do not adapt
 # So many steps that lead no further than this part of a round-trip time are steps that vanish.
 _CROWD: Final = 1000
 _PACE: Final = 0.01
@@ -71,6 +72,11 @@ class Accuracy(NamedTuple):
     def allowed(self) -> float:
         """What a step may be off by, as a part of the state."""
         return self.tolerance or _COARSEST
+
+    @property
+    def negligible(self) -> float:
+        """Jumps of what signals do in a round trip, as a part of the state, that are none."""
+        return NEGLIGIBLE * (self.tolerance or _FIXED)
 
     @property
     def close(self) -> float:
@@ -503,9 +509,10 @@ class Run:
         """Note the kinks that passing a breakpoint leaves in the windows.
 
         A jump of derivative n of the signal flow is one of derivative n + 1 of the windows that it
-        reaches, and, through the queue, of derivative n + 2 of all others. Each costs the method
-        an error of order n + 2 when its own image is stepped over, so that those up to the second
-        derivative matter. When steps adapt, the weak ones are left to the error estimate.
+        reaches, and, through the queue, of derivative n + 2 of all others that listen. Each costs
+        the method an error of order n + 2 when its own image is stepped over, so that those up to
+        the second derivative matter. When steps adapt, the weak ones are left to the error
+        estimate.
         """
         jumped = [group for group, order in passed.items() if order == 0]
         if self.accuracy.tolerance > 0.0:
@@ -515,8 +522,13 @@ class Run:
             if order < 2:
                 self._mark(group, order + 1)
         for group in range(len(self.readers)):
-            if jumped and group not in passed:
+            if jumped and group not in passed and self._listened(group):
                 self._mark(group, 2)
+
+    def _listened(self, group: int) -> bool:
+        """Return whether a class of a group hears anything now."""
+        mine = self.plant.listeners(group)
+        return any(self.mode.active[i] and self.plant.listens[i] for i in mine)
 
     def _mark_strong(self, groups: list[int], slopes: list[float]) -> None:
         """Note the kinks in the windows of some groups that are not negligible."""
@@ -584,7 +596,7 @@ class Run:
             h = min(self.accuracy.step, rtt)
             values = x if isinstance(x, tuple) else (x,)
             if sender.answers_at_once or any(
-                abs(b - a) * h > NEGLIGIBLE * self.accuracy.tolerance * (abs(v) + 0.1)
+                abs(b - a) * h > self.accuracy.negligible * (abs(v) + 0.1)
                 for a, b, v in zip(before, after, values, strict=True)
             ):
                 yield i

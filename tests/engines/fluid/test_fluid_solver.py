@@ -396,6 +396,14 @@ def test_steps_are_cut_after_slow_start():
     assert float(abs(found - truth).max()) < 0.01 * float(truth.max())
 
 
+def test_both_engines_cut_the_same_steps():
+    one, other = (
+        pf.simulate(falling(1), pf.Fluid(step="142ms", update="continuous", engine=engine)).queue
+        for engine in ("c", "python")
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8)
+
+
 @pytest.mark.parametrize("engine", ["c", "python"])
 def test_both_engines_cut_what_is_longer_than_a_delay(engine):
     found, truth = (
