@@ -552,7 +552,8 @@ class NetworkLoop(NoisyNetwork):
     @cached_property
     def _margins(self) -> SearchedMargins:
         crossings = self._crossings
-        if any(phase.gain >= 1.0 for phase in crossings.phase):
+        ends = self.update == "sampled" and self.clock == "rate"  # where all have been found
+        if not ends and any(phase.gain >= 1.0 for phase in crossings.phase):
             crossings = self._find_crossings(quiet=True)
         return margins_from_crossings(crossings, lambda: self._count)
 
