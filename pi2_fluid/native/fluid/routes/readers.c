@@ -139,28 +139,3 @@ void routes_seek_now(pi2_routes *run)
         }
     }
 }
-
-routes_place routes_find_place(const pi2_routes *run, const routes_reader *reader, const routes_point *at)
-{
-    const fluid_reader *r = &reader->reader;
-    routes_place place = {0.0, -INFINITY, 1.0};
-    if (reader->kind == ENTRY) { /* by when it leaves: then all is as even as the link is */
-        const routes_queue *queue = run->queues + reader->queue;
-        const double gone = at->y[queue->entered] - at->y[queue->queue], served = at->served[reader->queue];
-        place.under = (reader->low - gone) / served;
-        place.over = r->open ? -INFINITY : (gone - reader->high) / served;
-        return place;
-    }
-    double d = at->t - reader->delay;
-    if (run->alone) {
-        d -= at->tau[0];
-        place.speed -= at->d_tau[0];
-    } else
-        for (int k = 0; k < reader->queue_count; k++) {
-            d -= at->tau[reader->queues[k]];
-            place.speed -= at->d_tau[reader->queues[k]];
-        }
-    place.under = r->low - d;
-    place.over = r->open ? -INFINITY : d - r->high;
-    return place;
-}

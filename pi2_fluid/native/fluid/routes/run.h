@@ -148,6 +148,7 @@ typedef struct pi2_routes {
     routes_reader *readers; /* the HOPs, the ENTRYs, the BACKs: */
     int hop_count, entry_end, reader_count;
     double lookback, longest_path, least_capacity;
+    double nearest; /* s: all who look back now look further back than that, however short queues become */
     int flooded;
     double step, tolerance, per_tolerance, close; /* per_tolerance: 1/(24 step_allowance(tolerance)) */
     long long most_steps;

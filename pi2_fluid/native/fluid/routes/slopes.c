@@ -551,4 +551,9 @@ void routes_choose(pi2_routes *run)
     for (int k = 0; k < run->queue_count; k++)
         if (run->queues[k].entry >= 0)
             run->readers[run->queues[k].entry].used = routes_bound(run, run->mode, k) != EMPTY;
+    run->nearest = INFINITY;
+    for (const routes_reader *r = run->readers; r < run->readers + run->reader_count; r++) {
+        const double least = r->kind == ENTRY ? 0.0 : r->delay;
+        run->nearest = r->used && least < run->nearest ? least : run->nearest;
+    }
 }

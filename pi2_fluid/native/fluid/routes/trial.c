@@ -184,15 +184,6 @@ static void pass(pi2_routes *run, double h, double end)
         pass_any(run, h, end);
 }
 
-/* Whether all who look back look further back than h, however short queues become. */
-static int looks_back_further(const pi2_routes *run, double h)
-{
-    for (const routes_reader *r = run->readers; r < run->readers + run->reader_count; r++)
-        if (r->used && (r->kind == ENTRY || !(r->delay > h)))
-            return 0;
-    return 1;
-}
-
 /* How far a step of length h has been read by those who look back. */
 static void note_depths(pi2_routes *run, double h)
 {
@@ -235,7 +226,7 @@ void routes_try(pi2_routes *run, double h)
     run->provisional = 1;
     run->reach = 2.0 * h;
     if (run->at_once)
-        routes_make_readable(run, !looks_back_further(run, h));
+        routes_make_readable(run, !(run->nearest > h));
     if (run->readable) {
         routes_foresee(run);
         settled = settle(run, h, end);
