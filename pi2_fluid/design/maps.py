@@ -213,6 +213,9 @@ def _sampled_by_acks(
     phase = phase + 360.0 * np.round((np.asarray(guess.phase_margin_deg) - phase) / 360.0)
     # Whose phase has fallen by full turns may cross many times.
     apart = np.isnan(gain) | np.isnan(phase) | (np.asarray(guess.phase_margin_deg) < _WILD)
+    # Where one model is stable and the other is not, margins may be of crossovers far from these.
+    stable = np.asarray(guess.gain_margin_db) > 0.0
+    apart |= ((gain > 0.0) != stable) | ((phase > 0.0) != stable)
     if apart.any():
         gain[apart], phase[apart] = _of_loops(
             aqm, sender, rtt[apart], p_prime[apart], "sampled", "acks"

@@ -166,11 +166,34 @@ def test_the_gains_of_the_run_do_not_change_the_loop() -> None:
             {"scenario": replace(MODERATE, changes=[NARROWER]), "times": 4},
             "times = 4 would multiply",
         ),
+        (
+            {"scenario": replace(MODERATE, changes=[NARROWER]), "warmup": "4s"},
+            "changes the scenario at 5 s, after a warmup of 4 s",
+        ),
+        ({"warmup": "60s"}, "warmup = 60 s leaves nothing of the 60 s"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_measured(given: dict[str, Any], message: str) -> None:
     with refused((pf.QuantityError, pf.DomainError, pf.UnsupportedError), match=message):
         pf.measure_loop(**{"scenario": MODERATE} | given)
+
+
+@pytest.mark.slow
+def test_a_link_without_a_buffer_is_measured_as_with_that_of_its_default() -> None:
+    flows = pf.Flows(pf.Reno(), 10, "50ms", initial_window=14, slow_start=False)
+    usual = 250e-3 * 20e6 / (8 * 1500)
+    found = [
+        pf.measure_loop(
+            pf.Scenario("45s", pf.Link("20Mbit/s", buffer=buffer), pf.Pi2(), flows),
+            pf.Fluid(),
+            amplitude=1e-3,
+            times=4,
+        ).gain_margin_db.item()
+        for buffer in (None, usual)
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
+    exact = pf.Loop(flows, pf.Pi2(), capacity="20Mbit/s", update="sampled", rtt_terms="exact")
+    assert found[0] == pytest.approx(exact.margins().gain_margin_db, abs=0.05)
 
 
 @pytest.mark.slow

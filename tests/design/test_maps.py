@@ -205,6 +205,20 @@ def test_a_map_by_acknowledgements_has_the_margins_of_its_loops():
                 assert phase == pytest.approx(expected.phase_margin_deg, abs=close), where
 
 
+@pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
+def test_maps_by_acknowledgements_where_a_delay_of_half_an_interval_is_unstable():
+    """Cubic at T = 200 ms: sampled it is stable still, and gains 75 dB lower are another margin."""
+    rates = np.geomspace(5e8, 4e9, 12)
+    queue, rtt = pf.Pi2(update_interval="200ms"), 0.05
+    found = pf.margin_map(queue, pf.Cubic(), rtts=rtt, rates=rates, clock="acks")
+    model = {"update": "sampled", "clock": "acks"}
+    flows = pf.Flows(pf.Cubic(), 10, rtt - 0.02)
+    expected = pf.Loop(flows, queue, capacity=10 * rates, **model).margins().gain_margin_db
+    assert (expected > 0.0).any()
+    assert (expected < 0.0).any()
+    np.testing.assert_allclose(found.gain_margin_db.values.ravel(), expected, atol=0.03)
+
+
 @pytest.mark.slow
 def test_schema_and_files(linux, tmp_path):
     assert linux.gain_margin_db.dims == ("rtt", "rate")

@@ -36,6 +36,26 @@ def parking(at: str = "dequeue", **of_queues: Any) -> pf.Network:
 
 # --- one queue -----------------------------------------------------------------------------------
 
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
+@pytest.mark.parametrize("update", ["continuous", "sampled"])
+def test_narrow_resonances_of_paths_far_apart_are_found(update: str) -> None:
+    """1 and 400 ms: below the first harmonic of the longer path, 0.01 rad/s wide."""
+    near, far = (pf.Flows(pf.Reno(), 10, path, path) for path in ("1ms", "400ms"))
+    model = {"clock": "acks", "update": update}
+    one = pf.Loop([near, far], pf.Pi2(), capacity="100Mbit/s", **model)
+    nodes = [pf.Node("in", pf.Link("1Gbit/s"), pf.Pi2())]
+    nodes.append(pf.Node("out", pf.Link("100Mbit/s"), pf.Pi2()))
+    ways = [
+        dataclasses.replace(near, route=("in", "out"), hops=("0.1ms", "0.1ms")),
+        dataclasses.replace(far, route="out", hops="40ms"),
+    ]
+    two = pf.Loop(pf.Network(nodes, ways), **model)
+    assert one.nyquist_count() == two.nyquist_count() == 2
+    assert two.margins().gain_margin_db == pytest.approx(one.margins().gain_margin_db, rel=1e-6)
+
+
 ONE = [
     pf.Flows(pf.Reno(), 10, "60ms"),
     pf.Flows(pf.Cubic(), 5, "35ms"),

@@ -178,6 +178,13 @@ def test_what_cannot_be_asked(given: dict[str, Any], message: str) -> None:
         pf.loop.by_segments(**{"network": network(8.0)} | given)
 
 
+def test_arrays_are_refused() -> None:
+    one = network(8.0)
+    several = replace(one, flows=(replace(one.flows[0], count=np.array([10.0, 20.0])),))
+    with refused(pf.UnsupportedError, match=r"arrays of \(2,\)"):
+        pf.loop.by_segments(several)
+
+
 def test_two_classes_are_refused() -> None:
     one = network(8.0)
     two = replace(one, flows=(one.flows[0], replace(one.flows[0], name="more")))

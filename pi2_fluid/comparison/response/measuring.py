@@ -124,7 +124,8 @@ def measure_loop(
         apart.
     UnsupportedError
         If the queue has no PI controller in real numbers, there are several, the schedule changes
-        what `times` multiplies, or the engine cannot run the scenario.
+        what `times` multiplies, or anything while the loop is read, or the engine cannot run the
+        scenario.
 
     Warns
     -----
@@ -156,10 +157,16 @@ def measure_loop(
     chosen = _packets() if engine is None else engine
     require_engine(chosen)
     start = validate_number(warmup, "time", "warmup", closed=True)
+    _require_steady(scenario, start)
     factor = validate_number(gains, "number", "gains")
     strength = validate_number(amplitude, "number", "amplitude", high=0.5)
     many = _many(scenario, times, factor)
     read = float(scenario.duration) - start
+    if read <= 0.0:
+        raise DomainError(
+            f"warmup = {start:g} s leaves nothing of the {float(scenario.duration):g} s of the"
+            " scenario to read: give a longer duration, or a shorter warmup."
+        )
     omega, length = _lines(frequencies, scenario, read)
     aqm: Any = many.aqm
     with quietly():
@@ -192,6 +199,17 @@ def _refuse(scenario: Scenario, times: object) -> None:
         )
 
 
+def _require_steady(scenario: Scenario, start: float) -> None:
+    """Refuse changes while the loop is read: before and after it is another."""
+    late = [float(change.at) for change in scenario.changes if float(change.at) > start]
+    if late:
+        raise UnsupportedError(
+            f"the schedule changes the scenario at {min(late):g} s, after a warmup of {start:g} s,"
+            " so that two loops would be read as one: give a warmup beyond the last change, or a"
+            " scenario that ends before the first."
+        )
+
+
 def _packets() -> Engine:
     from pi2_fluid.engines.packet.packets import Packets
 
@@ -203,9 +221,11 @@ def _many(scenario: Scenario, times: int, gains: float) -> Scenario:
     link = scenario.link
     aqm: Any = scenario.aqm
     given = {"alpha": aqm.alpha * gains, "beta": aqm.beta * gains} if gains != 1.0 else {}
+    buffer: Any = link.buffer
+    buffer = None if buffer is None else buffer * times  # None is a time, which stays
     return replace(
         scenario,
-        link=replace(link, capacity=link.capacity * times, buffer=link.buffer * times),
+        link=replace(link, capacity=link.capacity * times, buffer=buffer),
         aqm=replace(aqm, **given),
         flows=tuple(replace(flow, count=flow.count * times) for flow in scenario.flows),
     )

@@ -190,19 +190,7 @@ class AckLoop(Keeping):
         """
         waiting = [cls for cls in self.classes if cls.returns]
         rtts = np.array([float(cls.rtt) for cls in waiting])
-        if np.unique(rtts).size < 2:
-            return np.array([])
-        half, phi = rtts / 2.0, np.array([float(cls.share) for cls in waiting])
-        orders = np.arange(int(high * np.max(half) / np.pi) + 2)  # with 0
-        poles = np.unique(np.outer(orders, np.pi / half))
-        low, up = poles[:-1], poles[1:]
-        for _ in range(_HALVINGS):  # of Im 2/(1 - e) = cot(w R/2), which falls from inf to -inf
-            middle = 0.5 * (low + up)
-            with np.errstate(divide="ignore"):
-                falls = np.sum(phi / np.tan(np.outer(middle, half)), axis=1) > 0.0
-            low, up = np.where(falls, middle, low), np.where(falls, up, middle)
-        found: FloatArray = np.sort(np.concatenate([poles, low]))
-        return found[(found > 0.0) & (found < high)]
+        return exchange_landmarks(rtts, np.array([float(cls.share) for cls in waiting]), high)
 
     def element(self, index: tuple[int, ...]) -> AckLoop:
         """Return the scalar loop at one index of the array."""
@@ -225,6 +213,23 @@ class AckLoop(Keeping):
             controller=self.controller.element(self.shape, index),
             shape=(),
         )
+
+
+def exchange_landmarks(rtts: FloatArray, shares: FloatArray, high: float) -> FloatArray:
+    """Return `AckLoop.landmarks` of windows in one queue, by round-trip times and shares of it."""
+    if np.unique(rtts).size < 2:
+        return np.array([])
+    half = rtts / 2.0
+    orders = np.arange(int(high * np.max(half) / np.pi) + 2)  # with 0
+    poles = np.unique(np.outer(orders, np.pi / half))
+    low, up = poles[:-1], poles[1:]
+    for _ in range(_HALVINGS):  # of Im 2/(1 - e) = cot(w R/2), which falls from inf to -inf
+        middle = 0.5 * (low + up)
+        with np.errstate(divide="ignore"):
+            falls = np.sum(shares / np.tan(np.outer(middle, half)), axis=1) > 0.0
+        low, up = np.where(falls, middle, low), np.where(falls, up, middle)
+    found: FloatArray = np.sort(np.concatenate([poles, low]))
+    return found[(found > 0.0) & (found < high)]
 
 
 #: Of the lowest harmonic: below this part of it the loop ends.

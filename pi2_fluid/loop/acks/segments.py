@@ -190,6 +190,11 @@ def _place(network: Network, flow: Flows, parts: frozenset[str]) -> _Place:
     options: dict[str, Any] = {"clock": "acks", "update": "sampled"}
     options["bunch"] = 1.0 if "bunches" in parts else 0.0
     loop = Loop(network, **options)
+    if loop.shape:
+        raise UnsupportedError(
+            f"windows are counted of one loop, and these numbers are arrays of {loop.shape}: ask"
+            ' for each by itself, or Loop(clock="acks") for all.'
+        )
     rtt, window = float(loop.operating_point.rtt[0]), float(loop.operating_point.window[0])
     if "delayed_acks" in parts and flow.delayed_ack:
         longer = replace(flow, base_rtt=float(flow.base_rtt) + rtt / (2.0 * window))
@@ -198,7 +203,7 @@ def _place(network: Network, flow: Flows, parts: frozenset[str]) -> _Place:
         rtt, window = float(loop.operating_point.rtt[0]), float(loop.operating_point.window[0])
     if not 3.0 <= window <= _MOST:
         raise DomainError(
-            f"flows have windows of {window:.3g} segments, where 3 to {_MOST:g} can be counted:"
+            f"flows have windows of {window:.5g} segments, where 3 to {_MOST:g} can be counted:"
             ' give another capacity or number of flows, or ask Loop(clock="acks").'
         )
     return _Place(network, loop, window, rtt)

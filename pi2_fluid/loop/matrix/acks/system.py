@@ -16,7 +16,7 @@ import numpy as np
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.acks.linearization import linearize_class
-from pi2_fluid.loop.acks.plant import AckClass
+from pi2_fluid.loop.acks.plant import AckClass, exchange_landmarks
 from pi2_fluid.loop.matrix.system import linearize_network
 from pi2_fluid.loop.state_space import Keeping, LinearController
 from pi2_fluid.network.bottlenecks import NetworkPoint
@@ -137,13 +137,19 @@ class AckMatrixLoop(Keeping):
         return replace(self, classes=tuple(classes))
 
     def landmarks(self, low: float, high: float) -> FloatArray:
-        """Return harmonics of the round trips between two frequencies (rad/s), and their middles.
+        """Return harmonics of the round trips between two frequencies (rad/s), and what is between.
 
-        Where two of them lie close together classes exchange packets, in narrow resonances.
+        Where two of them lie close together classes exchange packets, in narrow resonances: near
+        their middle, and where they would in one queue alone.
         """
         orders = np.arange(1, int(high * float(np.max(self.rtt)) / (2.0 * np.pi)) + 2)
         poles = np.unique(np.outer(orders, 2.0 * np.pi / self.rtt))
-        found = np.sort(np.concatenate([poles, 0.5 * (poles[1:] + poles[:-1])]))
+        windows = np.array([not cls.paced for cls in self.classes])
+        swings = [
+            exchange_landmarks(self.rtt[on], self.ways.shares[on, queue], high)
+            for queue, on in enumerate(windows & (self.ways.waits.T > 0.0))
+        ]
+        found = np.unique(np.concatenate([poles, 0.5 * (poles[1:] + poles[:-1]), *swings]))
         # A harmonic itself is where a term has no end: beside it.
         found = found * (1.0 + 1e-9)
         result: FloatArray = found[(found > low) & (found < high)]
