@@ -33,7 +33,7 @@ from pi2_fluid.engines.fluid.events import Event, Trial, apply_event, crossed_ev
 from pi2_fluid.engines.fluid.history import History, Reader, Segment, Stretch
 from pi2_fluid.engines.fluid.instants import Reporter, Row
 from pi2_fluid.engines.fluid.plant import Plant
-from pi2_fluid.engines.fluid.state import Heard, Mode, View
+from pi2_fluid.engines.fluid.state import EMPTY, Heard, Mode, View
 from pi2_fluid.engines.fluid.timeline import SAME, Schedule
 from pi2_fluid.errors import SolverError
 
@@ -511,8 +511,9 @@ class Run:
         A jump of derivative n of the signal flow is one of derivative n + 1 of the windows that it
         reaches, and, through the queue, of derivative n + 2 of all others that listen. Each costs
         the method an error of order n + 2 when its own image is stepped over, so that those up to
-        the second derivative matter. When steps adapt, the weak ones are left to the error
-        estimate.
+        the second derivative matter. What an idle band of a dual queue lets through, the other is
+        not served at once: of derivative n + 1. When steps adapt, the weak ones are left to the
+        error estimate.
         """
         jumped = [group for group, order in passed.items() if order == 0]
         if self.accuracy.tolerance > 0.0:
@@ -521,9 +522,10 @@ class Run:
         for group, order in passed.items():
             if order < 2:
                 self._mark(group, order + 1)
+        through = 1 if self.plant.dual and EMPTY in self.mode.bound else 2
         for group in range(len(self.readers)):
             if jumped and group not in passed and self._listened(group):
-                self._mark(group, 2)
+                self._mark(group, through)
 
     def _listened(self, group: int) -> bool:
         """Return whether a class of a group hears anything now."""
@@ -574,8 +576,8 @@ class Run:
 
     def _seek(self) -> None:
         view = self.plant.observe(self.t, self.y, self.mode)
-        for i, group in enumerate(self.plant.group):
-            self.readers[group].seek(self.t - view.rtt[i])
+        for i, group in enumerate(self.plant.group):  # a breakpoint so near is passed
+            self.readers[group].seek(self.t - view.rtt[i] + self.accuracy.close)
 
     def _mark_tick(self, y: list[float]) -> None:
         """Take over the state after a tick; note it as a jump for those to whom it matters."""
