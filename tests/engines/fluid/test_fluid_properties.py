@@ -397,8 +397,6 @@ def test_laws_without_a_fluid_say_so():
     dual = pf.Scenario(2.0, pf.Link("10Mbit/s", "40000 packets"), pf.DualPi2(), flows)
     with pytest.raises(pf.UnsupportedError, match="sampled"):
         pf.fluid.simulate(dual, update="continuous")
-    with pytest.raises(pf.UnsupportedError, match="two queues"):
-        pf.fluid.simulate(dual, linear=True)
     with pytest.raises(pf.ScenarioError, match="no Scenario"):
         pf.fluid.simulate("pi2")  # type: ignore[arg-type]
     with pytest.raises(pf.DomainError, match="base_rtt = 0"):
