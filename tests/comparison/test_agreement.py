@@ -431,7 +431,7 @@ def test_nothing_runs_if_one_engine_cannot(monkeypatch) -> None:
 
     monkeypatch.setattr(pf.Packets, "run", run)
     with pytest.raises(pf.UnsupportedError, match="two queues"):
-        pf.compare(many(aqm=pf.DualPi2()), pf.Packets(), pf.Fluid(linear=True))
+        pf.compare(many(aqm=pf.DualPi2()), pf.Packets(), pf.Fluid(update="continuous"))
 
 
 # --- two simulators of packets --------------------------------------------------------------

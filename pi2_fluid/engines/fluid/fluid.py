@@ -28,6 +28,7 @@ from pi2_fluid.engines.fluid.plant import Plant
 from pi2_fluid.engines.fluid.refusals import (
     UPDATES,
     not_modelled,
+    require_flow,
     require_hops_in_rings,
     require_one_band,
     require_rates_of_states,
@@ -284,6 +285,8 @@ class Fluid(Engine):
         scenario = without_outages(scenario.as_run)
         require_round_trips(scenario)
         times, accuracy = self._times(scenario), self._accuracy(scenario)
+        if self.update == "continuous":
+            require_flow(scenario)
         if self.linear:
             require_rates_of_states(scenario)
             require_tangents(scenario.network)

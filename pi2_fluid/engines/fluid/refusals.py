@@ -9,6 +9,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.opaque import require_equations
+from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.flows import Flows, refuse_finite, require_equal_packets
 from pi2_fluid.network.network import Network
@@ -142,6 +143,13 @@ def _ring(network: Network, *, only_at_once: bool) -> str:
             return ", ".join(repr(network.node_names[link]) for link in sorted(left))
         ahead = left
     return ""
+
+
+def require_flow(scenario: Scenario) -> None:
+    """Raise UnsupportedError if a law of two queues has no continuous form: it says so itself."""
+    for node in scenario.network.nodes:
+        if node.aqm.bands > 1:
+            node.aqm.flow(node.aqm.initial(), Seen(0.0, 0.0, 0.0, 1.0), 0.0)
 
 
 def require_one_band(scenario: Scenario, *, linear: bool) -> None:
