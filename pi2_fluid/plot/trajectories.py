@@ -86,7 +86,7 @@ def draw_trajectory(
         ax.grid(visible=True)
         ax.set_xlim(float(time[0]), float(time[-1]))
         ax.set_ylim(bottom=0.0)
-        if len(ax.get_legend_handles_labels()[1]) > 1:
+        if len(ax.get_legend_handles_labels()[1]) > 1 or (ax is top and ribbons):
             _put_legend(ax)
     return artists
 
