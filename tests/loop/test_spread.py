@@ -137,11 +137,15 @@ NARROW = [
 @pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
 @pytest.mark.parametrize("case", range(len(NARROW)))
 def test_a_narrow_ring_is_not_taken_for_growth(case):
+    """Nor growth for a ring: modes are counted by how often 1 + L winds about 0, on a fine grid."""
     flows, (alpha, beta, T), capacity = NARROW[case]
     queue = pf.CoupledPi2(alpha=alpha, beta=beta, update_interval=T)
     loop = pf.Loop(flows, queue, capacity=capacity, **ACKS)
-    assert loop.nyquist_count() == 0
-    assert np.isfinite(loop.delay_sd())
+    phase = np.unwrap(np.angle(1.0 + loop(1j * np.linspace(1e-3, np.pi / T, 200_000))))
+    assert np.abs(np.diff(phase)).max() < 2.0  # below pi: no turn is missed
+    assert phase[0] == pytest.approx(-0.5 * np.pi, abs=0.1)  # of the controller's integrator
+    assert loop.nyquist_count() == round(-phase[-1] / np.pi)
+    assert np.isfinite(loop.delay_sd()) == (loop.nyquist_count() == 0)
 
 
 GAINS = {"alpha": np.array([[0.05], [0.16], [0.5]]), "beta": np.array([0.8, 3.2, 7.0, 14.0])}

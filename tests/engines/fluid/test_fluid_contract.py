@@ -505,7 +505,7 @@ REFUSED: list[tuple[tuple[str, ...], str, Scenario, str]] = [
         ("c", "jax lanes", "c lanes"),
         "continuous",
         SAMPLED["dual queue"],
-        "DualPi2(, a law of 2 queues,| with update=.continuous.) is not in",
+        "DualPi2( has two queues|(, a law of 2 queues,| with update=.continuous.) is not in)",
     ),
     (("jax lanes",), "sampled", scenario(Pi2(), Flows(Forgetful(), 1, 0.1)), "has the states"),
 ]
