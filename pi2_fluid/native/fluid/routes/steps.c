@@ -216,9 +216,13 @@ static int stop_at_image(pi2_routes *run, double longest, const routes_reader *t
 static int too_old(const pi2_routes *run)
 {
     const double oldest = run->past.start[past_slot(&run->past, run->past.oldest)];
-    for (int k = 0; k < run->reader_count; k++)
-        if (run->readers[k].used && run->readers[k].d < oldest)
+    const double waits = run->lean.is_on ? run->now->y[run->queues[0].queue] * run->lean.inverse_capacity : 0.0;
+    for (int k = 0; k < run->reader_count; k++) {
+        const routes_reader *r = run->readers + k;
+        const double reads = run->lean.is_on ? run->now->t - r->delay - waits : r->d; /* lean.c moves no reader's d */
+        if (r->used && reads < oldest)
             return 1;
+    }
     return 0;
 }
 
