@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.comparison.response.sinusoids import amplitudes, held
+from pi2_fluid.comparison.response.sampling import sampled
+from pi2_fluid.comparison.response.sinusoids import amplitudes, held, low_crest_phases
 from pi2_fluid.engines.simulating import require_engine
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.laws.aqms.imposed import Imposed, can_be_imposed
@@ -18,7 +19,6 @@ from pi2_fluid.network.network import refuse_several
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.results import Column, make_dataset
 from pi2_fluid.results.dataset import label_coords
-from pi2_fluid.results.schema import schema_of
 from pi2_fluid.units import validate_number, validate_quantity
 
 if TYPE_CHECKING:
@@ -175,9 +175,7 @@ def imposing(
         point = equilibrium(scenario.flows, scenario.aqm, link.capacity, link.packet_size)
         p_prime = float(point.controller)
     mean = validate_number(p_prime, "number", "p_prime", high=1.0)
-    # Schroeder's phases, which keep the crest of many sines low
-    phases = [-np.pi * k * (k - 1) / count for k in range(1, count + 1)]
-    given = Sines(mean, [part * mean for part in parts], frequencies, phases)
+    given = Sines(mean, [part * mean for part in parts], frequencies, low_crest_phases(count))
     imposed = Imposed(
         queue=scenario.aqm,
         p_prime=given,
@@ -242,39 +240,21 @@ def _frequencies(frequencies: object, read: float) -> FloatArray:
 
 def _read(runs: xarray.Dataset, case: Scenario, omega: FloatArray, start: float) -> _Series:
     """Return the series of a result after `start`, of packets by bin, of a fluid by instant."""
-    counted, interval = schema_of(runs).binned, _INTERVAL
-    time = runs["time"].to_numpy()
-    bins = runs["bin"].to_numpy() if counted else np.zeros(time.size)
-    width = float(bins[0])
-    if width * omega.max() > np.pi:
-        raise DomainError(
-            f"bins of {width:g} s are longer than half a period of {omega.max():g} rad/s: give an"
-            " engine with shorter ones, or lower frequencies."
-        )
-    # the last bin may be shorter
-    used = (time - width >= start) & (np.abs(bins - width) < 1e-9)
-
-    def rows(name: str) -> FloatArray:
-        values = runs[name].to_numpy() if counted else runs[name].to_numpy()[None]
-        kept: FloatArray = values[:, used]
-        return kept
-
+    rows = sampled(runs, omega)
+    used = (rows.time - rows.width >= start) & rows.whole
     dual = case.aqm.bands == 2
-    queue = rows("queue") if dual else rows("queue")[..., None]
-    delay = rows("sojourn" if counted else "queue_delay")
+    queue, delay = rows.series("queue")[:, used], rows.delay[:, used]
     answers = {
         "delay": delay if dual else delay[..., None],
-        "queue": queue,
-        "window": rows("window"),
+        "queue": queue if dual else queue[..., None],
+        "window": rows.series("window")[:, used],
     }
-    if counted:
-        answers["rate"] = rows("arrivals") / width
+    if rows.counted:
+        answers["rate"] = rows.series("arrivals")[:, used] / rows.width
     else:
         answers["rate"] = _rates(case, answers["window"], answers["delay"])
-    # An update at the end of a bin comes after its row, and before that of an instant.
-    late = 0.5 * interval if counted else -0.5 * interval
-    updated = np.floor((time[used] - late) / interval) * interval
-    return _Series(time[used] - 0.5 * width, width, rows("controller"), updated, answers)
+    controlled, updated = rows.series("controller")[:, used], rows.updated(_INTERVAL)[used]
+    return _Series(rows.middle[used], rows.width, controlled, updated, answers)
 
 
 def _rates(case: Scenario, window: FloatArray, delay: FloatArray) -> FloatArray:

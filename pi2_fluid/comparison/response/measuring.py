@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.comparison.response.crossings import Estimate, crossed, jackknife
-from pi2_fluid.comparison.response.sinusoids import amplitudes
+from pi2_fluid.comparison.response.sampling import sampled
+from pi2_fluid.comparison.response.sinusoids import amplitudes, low_crest_phases
 from pi2_fluid.engines.simulating import require_engine
 from pi2_fluid.errors import (
     DomainError,
@@ -25,7 +26,6 @@ from pi2_fluid.loop import Loop
 from pi2_fluid.network.network import refuse_several
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.results import Column, make_dataset
-from pi2_fluid.results.schema import schema_of
 from pi2_fluid.units import validate_number, validate_quantity
 
 if TYPE_CHECKING:
@@ -285,10 +285,9 @@ def _require_time(needed: float, read: float) -> None:
 
 def _injected(aqm: PiFamily, omega: FloatArray, rms: float) -> Injected:
     count = len(omega)
-    # Schroeder's phases, which keep the crest of many sines low
-    phases = [-np.pi * k * (k - 1) / count for k in range(1, count + 1)]
     each = rms * np.sqrt(2.0 / count)
-    return Injected(queue=aqm, added=Sines(0.0, [each] * count, omega.tolist(), phases))
+    sines = Sines(0.0, [each] * count, omega.tolist(), low_crest_phases(count))
+    return Injected(queue=aqm, added=sines)
 
 
 # What runs say
@@ -299,50 +298,31 @@ def _read(
 ) -> _Records:
     """Return what records of packets, by bin, or of a fluid, by instant, have at the lines."""
     law: Any = case.aqm
-    interval = float(law.update_interval)
-    counted = schema_of(runs).binned
-    time = runs["time"].to_numpy()
-    bins = runs["bin"].to_numpy() if counted else np.zeros(time.size)
-    width = float(bins[0])
-    if width * omega.max() > np.pi:
-        raise DomainError(
-            f"bins of {width:g} s are longer than half a period of {omega.max():g} rad/s: give an"
-            " engine with shorter ones, or lower frequencies."
-        )
-
-    def rows(name: str) -> FloatArray:
-        values = runs[name].to_numpy()
-        kept: FloatArray = values if counted else values[None]
-        return kept
-
-    controller = rows("controller")
-    delay = rows("sojourn" if counted else "queue_delay")
+    rows = sampled(runs, omega)
+    controller = rows.series("controller")
+    delay = rows.delay
     if case.aqm.bands == 2:
         delay = delay[..., 0]  # C, which drives the controller
     delay = np.nan_to_num(delay)  # where nothing left, nothing waited
-    # An update at the end of a bin comes after its row, and before that of an instant.
-    late = 0.5 * interval if counted else -0.5 * interval
-    updated = np.floor((time - late) / interval) * interval
+    updated, middle = rows.updated(float(law.update_interval)), rows.middle
     phase: Any = np.array(law.added.phases) - 0.5 * np.pi
-    given = np.array(law.added.amplitudes) * np.exp(1j * phase)
-    moved, answered, used = [], [], np.zeros(time.size, dtype=bool)
+    added = np.array(law.added.amplitudes) * np.exp(1j * phase)
+    moved, answered, used = [], [], np.zeros(rows.time.size, dtype=bool)
     for begin in np.arange(start, float(case.duration) - 0.999 * length, length):
-        own = (time - width >= begin - 1e-9) & (time <= begin + length + 1e-9)
-        own &= abs(bins - width) < 1e-9  # the last bin may be shorter
-        used |= own
-        values = np.stack([controller[:, own], delay[:, own]])
-        at = amplitudes(updated[own], values[0].T, omega, 0.0)
-        moved.append(at.T / given)
-        at = amplitudes(time[own] - 0.5 * width, values[1].T, omega, width)
-        answered.append(at.T / given)
-    kept = controller[:, used]
+        record = (rows.time - rows.width >= begin - 1e-9) & (rows.time <= begin + length + 1e-9)
+        record &= rows.whole
+        used |= record
+        moved.append(amplitudes(updated[record], controller[:, record].T, omega, 0.0).T / added)
+        at = amplitudes(middle[record], delay[:, record].T, omega, rows.width)
+        answered.append(at.T / added)
+    read = controller[:, used]
     limit = float(law.queue.clips_at)
     return _Records(
         np.concatenate(moved),
         np.concatenate(answered),
-        kept.mean(axis=1),
-        kept.std(axis=1),
-        float(np.mean((kept <= 0.0) | (kept >= limit))),
+        read.mean(axis=1),
+        read.std(axis=1),
+        float(np.mean((read <= 0.0) | (read >= limit))),
         float(delay[:, used].mean()),
     )
 

@@ -41,3 +41,8 @@ def held(omega: FloatArray, interval: float) -> ComplexArray:
     late: ComplexArray = np.exp(-1j * half)
     result: ComplexArray = np.sinc(half / np.pi) * late
     return result
+
+
+def low_crest_phases(count: int) -> list[float]:
+    """Return Schroeder's phases (rad) of so many sines, which keep the crest of their sum low."""
+    return [-np.pi * k * (k - 1) / count for k in range(1, count + 1)]
