@@ -22,7 +22,6 @@ from pi2_fluid.engines.fluid.beginning import begin, begin_links
 from pi2_fluid.engines.fluid.blame import named_by_oracle
 from pi2_fluid.engines.fluid.cohorts import Cohorts, split_starts
 from pi2_fluid.engines.fluid.integration import Accuracy, Run
-from pi2_fluid.engines.fluid.linear import LinearPlant
 from pi2_fluid.engines.fluid.outages import refuse_outages, report_outages, without_outages
 from pi2_fluid.engines.fluid.plant import Plant
 from pi2_fluid.engines.fluid.refusals import (
@@ -291,17 +290,13 @@ class Fluid(Engine):
             require_rates_of_states(scenario)
             require_tangents(scenario.network)
         answering = any(flow.sender.answers_at_once for flow in scenario.flows)
-        dual = self.linear and scenario.network.nodes[0].aqm.bands > 1
-        if len(scenario.network.nodes) > 1 or answering or dual:
+        if len(scenario.network.nodes) > 1 or answering or self.linear:
             return self._prepare_routes(scenario, times, accuracy)
         beginning = None if self.initial is None else begin(scenario, self.initial)
-        whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)
-        # Linear laws have neither windows that start nor slow start: their counts grow as they are.
-        cohorts = whole if self.linear else split_starts(scenario, beginning)
+        cohorts = split_starts(scenario, beginning)
         # A law says here whether it has a fluid form at all.
-        kind = LinearPlant if self.linear else Plant
-        plant = kind(cohorts.scenario, self.update, cohorts.beginning)
-        reason = "linear=True" if self.linear else compiled.obstacle(cohorts.scenario, self.update)
+        plant = Plant(cohorts.scenario, self.update, cohorts.beginning)
+        reason = compiled.obstacle(cohorts.scenario, self.update)
         return _Task(cohorts, plant, self._compiles(reason), times, accuracy)
 
     def _prepare_routes(self, scenario: Scenario, times: FloatArray, accuracy: Accuracy) -> _Task:
@@ -311,7 +306,7 @@ class Fluid(Engine):
         if self.initial is not None:
             beginning = (begin_links if links > 1 else begin)(scenario, self.initial)
         whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)
-        # As of one link: linear laws have no windows that start.
+        # Linear laws have neither windows that start nor slow start: their counts grow as they are.
         cohorts = whole if self.linear else split_starts(scenario, beginning)
         # A law says here whether it has a fluid form at all.
         kind = LinearRoutesPlant if self.linear else RoutesPlant

@@ -1,4 +1,4 @@
-"""The linear fluid over several links: against roots, the laws themselves, and one link."""
+"""The linear fluid over several links: against roots, and the laws themselves."""
 
 from __future__ import annotations
 
@@ -11,12 +11,6 @@ from networks import two_dual_links
 from refusals import refused
 
 import pi2_fluid as pf
-from pi2_fluid.engines.fluid.beginning import begin
-from pi2_fluid.engines.fluid.integration import Accuracy, Run
-from pi2_fluid.engines.fluid.linear import LinearPlant
-from pi2_fluid.engines.fluid.routes.integration import RoutesRun
-from pi2_fluid.engines.fluid.routes.linear import LinearRoutesPlant
-from pi2_fluid.engines.fluid.timeline import Schedule
 
 NODES = (
     pf.Node("a", pf.Link("15Mbit/s", "40000 packets"), pf.Pi2()),
@@ -103,27 +97,6 @@ def test_it_rings_as_the_rightmost_root_says() -> None:
     # without the order of packets in a queue it would be another
     other = pf.Loop(network, rtt_terms="exact", transport="delay").roots(1)
     assert abs(other - root) > 1e-2 * abs(root)
-
-
-@pytest.mark.parametrize("update", ["sampled", "continuous"])
-def test_one_link_agrees(update: str) -> None:
-    flows = (
-        pf.Flows(pf.Reno(), 6, "80ms", "reno"),
-        pf.Flows(pf.Cubic(), 3, "30ms"),
-        pf.Flows(pf.Cbr(rate="1Mbit/s"), 1, "30ms"),
-    )
-    changes = [pf.Change("0.1s", counts={"reno": 8}), pf.Change("0.2s", "6Mbit/s")]
-    one = pf.Scenario("0.3s", pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(), flows, changes)
-    beginning = begin(one, {"window": [10, 12, 3], "queue": 20, "controller": 0.1})
-    # by the same steps: those that adapt are chosen in another way over routes
-    times, accuracy = [0.05, 0.1, 0.2, 0.3], Accuracy(0.01, 0.0)
-    plant = LinearRoutesPlant(one, update, beginning)
-    rows = RoutesRun(plant, Schedule(one, ticks=update == "sampled"), accuracy).follow(times)
-    before = LinearPlant(one, update, beginning)
-    known = Run(before, Schedule(one, ticks=update == "sampled"), accuracy).follow(times)
-    for row, other in zip(rows, known, strict=True):
-        assert row.y == pytest.approx(other.y, rel=1e-12, abs=1e-12)
-        assert row.leaving == pytest.approx(other.leaving, rel=1e-10, abs=1e-10)
 
 
 @pytest.mark.slow

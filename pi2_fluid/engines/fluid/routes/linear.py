@@ -1,7 +1,11 @@
-"""The linearised plant of several links: every law replaced by its tangent where they rest.
+"""The linearised plant of one link or several: every law is its tangent where they rest.
 
-With everything as in `pi2_fluid.engines.fluid.linear`, stage by stage of the schedule, what leaves
-a link that is full at rest is to first order
+Around each stage of the schedule (capacities, and who sends) the window laws, the encoders, the
+controllers and the queues are replaced by their first-order expansions, delays by their values at
+rest, and the bounds are taken away. Deviations may be of any size: this is what margins describe,
+for an overlay on what really happens.
+
+What leaves a link that is full at rest is to first order
 
     out_s(t) = A_s(a) - share_s (sum of A at a - C),        a = t - tau at rest:
 
@@ -22,14 +26,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from pi2_fluid.engines.fluid.beginning import Beginning
-from pi2_fluid.engines.fluid.linear import OPEN
 from pi2_fluid.engines.fluid.routes.moment import Moment
 from pi2_fluid.engines.fluid.routes.passing import Entered, Outflow
 from pi2_fluid.engines.fluid.routes.past import Past
 from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
+from pi2_fluid.engines.fluid.routes.resting import Resting, rest_of
 from pi2_fluid.engines.fluid.state import EMPTY, Basin, Heard, Mode, View
 from pi2_fluid.engines.fluid.tangents import (
     QueueTangent,
@@ -42,9 +44,9 @@ from pi2_fluid.engines.fluid.tangents import (
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Signal
 from pi2_fluid.laws.seen import Seen
-from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
 from pi2_fluid.network.scenario import Scenario
 
+OPEN: Final = 2  # the bound of a queue that has none
 _SILENT: Final = Signal(0.0, 0.0)
 
 
@@ -112,29 +114,22 @@ class LinearRoutesPlant(RoutesPlant):
             for node, C in zip(self.nodes, mode.capacity, strict=True)
         )
         flows = tuple(replace(self.network.flows[i], count=mode.counts[i]) for i in acting)
-        point = network_equilibrium(replace(self.network, nodes=nodes, flows=flows))
-        if not point.unique:
-            raise UnsupportedError(
-                "what the bottlenecks of this network signal is not unique, since the same flows"
-                " fill them, so that linear=True has no rest to begin from: leave one of them out,"
-                " or change its capacity."
-            )
+        point = rest_of(replace(self.network, nodes=nodes, flows=flows))
         return self._stage_at(point, acting, mode)
 
-    def _stage_at(self, point: NetworkPoint, acting: Sequence[int], mode: Mode) -> _Stage:
-        share = point.share.to_numpy()
+    def _stage_at(self, point: Resting, acting: Sequence[int], mode: Mode) -> _Stage:
         classes: list[Tangent | None] = [None] * len(self.senders)
         met: list[tuple[float, ...]] = [()] * len(self.senders)
         counts: list[tuple[float, ...]] = [()] * len(self.senders)
         rates = [0.0] * len(self.streams)
         for place, i in enumerate(acting):
             sender, path = self.senders[i], self.paths[i]
-            x, p, rtt = point.states[place], float(point.p[place]), float(point.rtt[place])
+            x, p, rtt = point.states[place], point.p[place], point.rtt[place]
             sends = float(sender.sending_rate(x, rtt))
             classes[i] = tangent_of(sender, x, p, rtt, sends)
             met[i], counts[i] = self._met_at_rest(point, i)
             for s, link in zip(path.streams, path.links, strict=True):
-                rates[s] = float(share[link, place]) * mode.capacity[link]
+                rates[s] = point.share[link][place] * mode.capacity[link]
         waits, tau, served = self._queues_at(point, rates, mode)
         return _Stage(
             waits=waits,
@@ -148,13 +143,12 @@ class LinearRoutesPlant(RoutesPlant):
         )
 
     def _queues_at(
-        self, point: NetworkPoint, rates: Sequence[float], mode: Mode
+        self, point: Resting, rates: Sequence[float], mode: Mode
     ) -> tuple[tuple[bool, ...], tuple[float, ...], tuple[float, ...]]:
         """Return of each queue whether it waits, how long, and what it is served."""
         waits, tau, served = list[bool](), list[float](), list[float]()
-        delays = np.column_stack([point.queue_delay, point.l4s_delay])
         for link, queues in enumerate(self.layout.queues_of):
-            full, mine = bool(point.bottleneck[link]), delays[link, : len(queues)].tolist()
+            full, mine = point.full[link], point.delays[link][: len(queues)]
             waiting = queues[mine.index(max(mine))]
             for queue, delay in zip(queues, mine, strict=True):
                 beside = [
@@ -165,29 +159,27 @@ class LinearRoutesPlant(RoutesPlant):
                 served.append(mode.capacity[link] - sum(rates[s] for s in beside))
         return tuple(waits), tuple(tau), tuple(served)
 
-    def _met_at_rest(self, point: NetworkPoint, i: int) -> tuple[tuple[float, ...], ...]:
+    def _met_at_rest(self, point: Resting, i: int) -> tuple[tuple[float, ...], ...]:
         links, kind = self.paths[i].links, self.senders[i].signal
         if kind is None:
             return (0.0,) * len(links), (0.0,) * len(links)
-        found = point.link_p.sel(signal=kind).to_numpy()
-        met = tuple(float(found[link]) for link in links)
+        met = tuple(float(getattr(point.signals[link], kind)) for link in links)
         if self.network.combine == "sum":
             return met, (1.0,) * len(links)
         left = [math.prod(1.0 - p for m, p in enumerate(met) if m != k) for k in range(len(met))]
         return met, tuple(left)
 
-    def _law_at(self, link: int, point: NetworkPoint, mode: Mode) -> QueueTangent | None:
-        u, C, (aqm, _) = float(point.controller[link]), mode.capacity[link], self.laws[link]
+    def _law_at(self, link: int, point: Resting, mode: Mode) -> QueueTangent | None:
+        u, C, (aqm, _) = point.controller[link], mode.capacity[link], self.laws[link]
         if u <= 0.0:
-            if point.signalling[link]:
+            if any(point.signals[link]):
                 raise UnsupportedError(
                     f"{type(aqm).__name__} at node {self.nodes[link].name!r} marks L4S traffic by"
                     " itself, without its controller, which linear=True does not describe: use"
                     " linear=False, or ask Loop for the linear answer."
                 )
             return None
-        l4s = bool(point.l4s_delay[link] > point.queue_delay[link])
-        delay = float(point.waiting_delay[link])
+        delay, l4s = max(point.delays[link]), point.waits_in_l4s(link)
         return queue_tangent_of(aqm, u, delay, C, continuous=self._flowing[link], l4s=l4s)
 
     def _rest(self, queue: int, mode: Mode) -> float:
