@@ -61,7 +61,7 @@ gallery: $(VENV)/.installed-dev
 	$(BIN)/python tools/write_claims.py
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 --dist loadgroup $(if $(CHANGED),--changed) tests pi2_fluid
+	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 --dist loadgroup $(if $(CHANGED),--changed) $(if $(FAILED),--failed $(FAILED)) tests pi2_fluid
 
 # What one runs while one works: under a minute on two cores, once mypy has its cache.
 check: lint

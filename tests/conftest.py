@@ -99,6 +99,11 @@ def pytest_addoption(parser):
         action="store_true",
         help="leave out most files beneath which nothing changed since all tests were run",
     )
+    parser.addoption(
+        "--failed",
+        metavar="FILE",
+        help="write there which files of tests, and pages they follow, have not passed",
+    )
 
 
 def pytest_configure(config):
@@ -107,6 +112,8 @@ def pytest_configure(config):
         config.option.doctest_ignore_import_errors = True  # modules that are written with JAX
     if config.getoption("--changed"):
         config.pluginmanager.register(Unchanged(config))
+    if config.getoption("--failed"):
+        config.pluginmanager.register(Failed(config))
 
 
 class Unchanged:
@@ -124,20 +131,55 @@ class Unchanged:
         return f"--changed: nothing changed beneath {len(self.names)} files, which are left out"
 
     def pytest_ignore_collect(self, collection_path):
-        return self.named(collection_path) or None
+        return name_of(collection_path, unchanged.ROOT) in self.names or None
 
     def pytest_collection_modifyitems(self, config, items):
-        same = [item for item in items if self.named(getattr(item, "callspec", None))]
+        same = [item for item in items if page_of(item) in self.names]
         config.hook.pytest_deselected(items=same)
         items[:] = [item for item in items if item not in same]
 
-    def named(self, thing):
-        """Say whether this path, or the one a test is given, is that of something unchanged."""
-        path = thing.params.get("path") if hasattr(thing, "params") else thing
-        try:
-            return str(path.relative_to(unchanged.ROOT)) in self.names
-        except (AttributeError, ValueError):
-            return False
+
+class Failed:
+    """Writes which files have a test that failed, if all tests that were asked for were run."""
+
+    def __init__(self, config):
+        self.file = Path(config.getoption("--failed"))
+        self.writes = not hasattr(config, "workerinput")
+        self.names = set()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item):
+        report = yield
+        if report.failed and (page := page_of(item)):
+            report.user_properties.append(("page", page))  # xdist hands it on
+        return report
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            pages = [value for key, value in report.user_properties if key == "page"]
+            self.names.update(pages or [report.nodeid.partition("::")[0]])
+
+    def pytest_sessionfinish(self, session, exitstatus):
+        ended = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
+        if self.writes and ended and not (session.shouldstop or session.shouldfail):
+            self.file.write_text("\n".join(sorted(self.names)), encoding="utf-8")
+
+
+def page_of(item):
+    """The name of the page or notebook that a test follows, None of other tests."""
+    root = item.config.rootpath
+    callspec = getattr(item, "callspec", None)
+    if callspec is None or name_of(item.path, root) not in unchanged.FOLLOWED.values():
+        return None
+    return name_of(callspec.params.get("path"), root)
+
+
+def name_of(path, root):
+    """A path from the root on, None of what is none or lies elsewhere."""
+    try:
+        return str(path.relative_to(root))
+    except (AttributeError, ValueError):
+        return None
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import deque
@@ -223,6 +224,78 @@ class TestDigests:
         again = unchanged.unchanged(tree)
         assert changed not in again
         assert again != same - {changed}, "others are drawn"
+
+
+#: A small repository: files of tests that pass and fail, and pages that others follow.
+OUTCOMES = {
+    "tests/a/test_good.py": "def test_good(): pass",
+    "tests/a/test_bad.py": "def test_bad(): assert False\ndef test_good(): pass",
+    "tests/a/test_set_up.py": "def test_set_up(missing): pass",
+    "tests/a/test_of_files.py": "import pathlib, pytest\n"
+    "page = pathlib.Path(__file__).parents[2] / 'README.md'\n"
+    "@pytest.mark.parametrize('path', [page])\n"
+    "def test_file(path): assert not path",
+    "tests/test_pages.py": "import pathlib, pytest\n"
+    "pages = sorted(pathlib.Path(__file__).parents[1].rglob('*.md'))\n"
+    "@pytest.mark.parametrize('path', pages)\n"
+    "def test_page(path): assert path.read_text() == 'right'",
+    "docs/howto/right.md": "right",
+    "docs/howto/wrong.md": "wrong",
+    "README.md": "right",
+}
+
+
+def run_small(root: Path, *options: str) -> str | None:
+    """Run the tests in a folder with the plugins of this repository, and return what failed."""
+    told = root / "failed"
+    places = [unchanged.ROOT / place for place in ("tests", "tests/shared", "tools")]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "--failed", str(told)]
+    subprocess.run(
+        [*command, "--rootdir", str(root), *options, "tests"],
+        cwd=root,
+        check=False,
+        capture_output=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places))},
+    )
+    return told.read_text(encoding="utf-8") if told.exists() else None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+def test_what_passed_is_kept_though_others_failed(small, tmp_path, workers):
+    dies = {"tests/a/test_dies.py": "import os\ndef test_dies(): os._exit(1)"} if workers else {}
+    tree = small(**OUTCOMES, **dies)
+    kept = tmp_path / "kept.json"
+    unchanged.store(kept, tree)
+    before = json.loads(kept.read_text(encoding="utf-8"))
+    failed = run_small(tmp_path, *workers)
+    bad = {"tests/a/test_bad.py", "tests/a/test_set_up.py", "tests/a/test_of_files.py", *dies}
+    assert set(failed.split()) == bad | {"docs/howto/wrong.md"}
+    unchanged.drop(kept, {*failed.split(), "pi2_fluid/native"})
+    after = json.loads(kept.read_text(encoding="utf-8"))
+    gone = set(failed.split()) | {"pi2_fluid/native"}
+    assert gone < set(before["digests"])
+    assert after["digests"] == {n: d for n, d in before["digests"].items() if n not in gone}
+    assert {"tests/a/test_good.py", "docs/howto/right.md", "README.md"} == set(after["digests"])
+    assert after["with"] == before["with"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options", [["-x"], ["-x", "-n", "1"], ["--maxfail=2"], ["tests/a/none.py"]]
+)
+def test_of_a_run_that_did_not_end_nothing_is_known(small, tmp_path, options):
+    small(**OUTCOMES)
+    assert run_small(tmp_path, *options) is None
+
+
+def test_a_file_that_follows_pages_and_died_takes_all_of_them_with_it(tmp_path):
+    names = ["README.md", "docs/howto/a.md", "notebooks/b.ipynb", "tests/a/test_a.py"]
+    kept = tmp_path / "kept.json"
+    kept.write_text(json.dumps({"with": {}, "digests": dict.fromkeys(names, "0")}), "utf-8")
+    unchanged.drop(kept, {"tests/test_pages.py"})
+    left = json.loads(kept.read_text(encoding="utf-8"))["digests"]
+    assert set(left) == {"notebooks/b.ipynb", "tests/a/test_a.py"}
 
 
 @pytest.mark.slow

@@ -1,4 +1,8 @@
-"""Say beneath which tests nothing has changed: python tools/unchanged.py [--store | NAME].
+"""Say beneath which tests nothing has changed.
+
+    python tools/unchanged.py [NAME]
+    python tools/unchanged.py --store FILE
+    python tools/unchanged.py --drop FILE FAILED [NAME ...]
 
 A file of tests answers as it did while it, all that it imports and all files that these name are as
 they were. What a file imports is read from its text, wherever in it an import stands. A name of the
@@ -11,8 +15,12 @@ what was installed: where another version of anything is, all tests are run. `py
 leaves out the files whose digest is the one that is kept, but for one in ten, which are drawn anew
 with every change.
 
-`--store` keeps the digests of this tree, in which all tests have passed. NAME, say
-pi2_fluid/native, exits with 0 where that has not changed, and with 1 where it has.
+Without arguments it lists what has not changed. NAME, say pi2_fluid/native, exits with 0 where that
+has not changed, and with 1 where it has.
+
+`--store` writes the digests of this tree to a file, before all tests are run in it. Where some of
+them fail, `pytest --failed FAILED` says in a file beneath which names, and `--drop` takes these
+out, and those given by hand: what is left is what passed with these digests.
 """
 
 from __future__ import annotations
@@ -272,16 +280,36 @@ def unchanged(tree: Tree | None = None) -> set[str]:
     return {n for n in same if hashlib.sha256((drawn + n).encode()).digest()[0] % ONE_IN}
 
 
-def main(asked: list[str]) -> int:
-    """Keep the digests of this tree, say whether one thing has changed, or list what has not."""
-    tree = Tree()
-    if asked == ["--store"]:
-        kept = {"with": surroundings(), "digests": {n: tree.digest(n) for n in names(tree)}}
-        save_text(ROOT / KEPT, json.dumps(kept, indent=1) + "\n")
-    elif asked:
-        return int(kept_digests().get(asked[0]) != tree.digest(asked[0]))
-    else:
-        print("\n".join(sorted(unchanged(tree))))
+def store(file: Path, tree: Tree) -> None:
+    """Write the digests of all that tests are kept of."""
+    kept = {"with": surroundings(), "digests": {n: tree.digest(n) for n in names(tree)}}
+    save_text(file, json.dumps(kept, indent=1) + "\n")
+
+
+def drop(file: Path, failed: set[str]) -> None:
+    """Take what failed out of a file of digests; of a file of tests that follows pages, all."""
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    followers = failed & set(FOLLOWED.values())
+    pages = tuple(page for page, tests in FOLLOWED.items() if tests in followers)
+    kept["digests"] = {
+        name: digest
+        for name, digest in kept["digests"].items()
+        if name not in failed and not name.startswith(pages)
+    }
+    save_text(file, json.dumps(kept, indent=1) + "\n")
+
+
+def main(arguments: list[str]) -> int:
+    """Write digests, take some out, say whether one thing has changed, or list what has not."""
+    match arguments:
+        case ["--store", file]:
+            store(Path(file), Tree())
+        case ["--drop", file, failed, *others]:
+            drop(Path(file), {*Path(failed).read_text(encoding="utf-8").split(), *others})
+        case [name]:
+            return int(kept_digests().get(name) != Tree().digest(name))
+        case _:
+            print("\n".join(sorted(unchanged())))
     return 0
 
 
