@@ -306,21 +306,47 @@ def design_alias_sums(
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
 ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None, None))]: ...
-def disc_terms(
+
+class Proof:
+    def __init__(self, described: dict[str, Any]) -> None: ...
+    def enclose(
+        self,
+        boxes: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    def rounds(
+        self,
+        boxes: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        rounds: int,
+        count: int,
+        most: int,
+        terms: float,
+        most_terms: float,
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
+        Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
+        int,
+        float,
+        bool,
+    ]: ...
+
+def mixture_boxes(
     *,
-    scalable: bool,
+    law: dict[str, float],
     exact: bool,
-    falling: bool,
-    echo: float,
-    steepest: float,
-    bend: float,
-    turn: float,
-    largest: float,
-    aliases: int,
+    cells: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
     boxes: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
-) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    most: int,
+) -> int: ...
 
 class LinearLoops:
     def __init__(

@@ -12,14 +12,15 @@ raised by g, and with the phase lowered by phi.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from pi2_fluid.design.gains import Asked
-from pi2_fluid.design.guarantees.enclosure import Boxes, Discs, Family, alias_count, enclose, tail
+from pi2_fluid.design.guarantees.enclosure import Boxes, Family, alias_count, proof_of, tail
 from pi2_fluid.design.plants import Plants, has_theorems, make_plants
 from pi2_fluid.design.points import table_edges
 from pi2_fluid.design.region import Region, exact_margins, scan
@@ -28,10 +29,9 @@ from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.records.record import declares
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import ComplexArray, FloatArray, Real
+    from pi2_fluid.values import FloatArray, Real
 
 _FAR: Final = 4.0  # |L| that is out of reach of everything forbidden
-_BLOCK: Final = 2048  # boxes whose temporaries stay in the cache
 #: Of one sender in one cell of PIE's table: boxes, and terms enclosed, some microseconds each.
 _MOST_BOXES: Final = 500_000
 _MOST_TERMS: Final = 2_000_000
@@ -127,26 +127,35 @@ def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
     aliases = alias_count(family.interval, region.min_rtt, family.update)
     if aliases > _MOST_ALIASES or cell.mu[1] >= 1.0:
         return Certificate("undecided", 0)
-    undecided = _first_boxes(frequency_ends(family, rtts, cell.mu, asked), rtts, cell.mu)
-    count, work, rounds = 0, 0, 0
-    while len(undecided := _possible(cell, region, undecided)):
-        count += len(undecided)
-        rounds += 1
-        if count > _MOST_BOXES or work > _MOST_TERMS:
+    proof = proof_of(
+        family,
+        aliases,
+        near=10.0 ** (-asked.gain_db / 20.0),
+        phase=math.radians(asked.phase_deg),
+        modulus=asked.modulus,
+        far=_FAR,
+    )
+    boxes = _first_boxes(frequency_ends(family, rtts, cell.mu, asked), rtts, cell.mu)
+    # Which boxes hold a load that flows of whole numbers can have is asked between two rounds.
+    together = 1 if region.long_flows.bounds else _TRIED
+    count, terms, rounds = 0, 0.0, 0
+    while len(boxes := _possible(cell, region, boxes)):
+        rows, discs, count, terms, spent = proof.rounds(
+            boxes.rows, together, count, _MOST_BOXES, terms, _MOST_TERMS
+        )
+        if spent:
             return Certificate("undecided", count)
-        left, discs, terms = _forbidden(family, undecided, aliases, asked)
-        work += terms
-        undecided = undecided.take(left)
-        if rounds % _TRIED == 0 and len(undecided):
-            away = _distance(discs.centre, asked)
-            suspect = _middle(cell, region, undecided, int(np.argmin(away)))
+        rounds += together
+        boxes, (*_, widest, away) = Boxes(rows[:3], rows[3:]), discs
+        if rounds % _TRIED == 0 and len(boxes):
+            suspect = _middle(cell, region, boxes, int(np.argmin(away)))
             seems = bool(np.min(away) < 0.0)  # without what is beyond the aliases enclosed
             if suspect is not None and (
                 (seems or _seems_short(suspect, family, asked))
                 and _is_short(suspect, family, asked)
             ):
                 return _short(region, suspect, count)
-        undecided = undecided.halves(discs.widest)
+        boxes = boxes.halves(widest.astype(np.intp))
     return Certificate("proved", count)
 
 
@@ -189,47 +198,6 @@ def _somewhere(cell: _Cell, region: Region) -> Plants | None:
         if mu is not None:
             return _plant(cell, rtt, mu)
     return None
-
-
-def _forbidden(family: Family, boxes: Boxes, aliases: int, asked: Asked) -> tuple[Any, Discs, int]:
-    """Return which boxes are not excluded, the discs of those, and how many terms were enclosed."""
-    # Low frequencies first: there |L| is large, and varies too much for discs of large boxes.
-    low, high = boxes.centre - boxes.half, boxes.centre + boxes.half
-    far = least_size(family, high[0], (low[1], high[1]), (np.maximum(low[2], 0.0), high[2]))
-    left = np.flatnonzero(~(far > _FAR))
-    discs, terms = Discs(np.empty(0, complex), np.empty(0), np.empty(0, np.intp)), 0
-    # Where the RTT is long the aliases are small: a bound of all of them does for most boxes.
-    for count in sorted({0, aliases}):
-        parts = [
-            enclose(family, boxes.take(left[start : start + _BLOCK]), count)
-            for start in range(0, len(left), _BLOCK)
-        ]
-        if not parts:
-            break
-        terms += len(left) * (2 * count + 1)
-        centre, radius, widest = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("centre", "radius", "widest")
-        )
-        inside = ~(_distance(centre, asked) > radius)
-        left, discs = left[inside], Discs(centre[inside], radius[inside], widest[inside])
-    return left, discs, terms
-
-
-def _distance(centre: ComplexArray, asked: Asked) -> FloatArray:
-    """Return how far points are from what the margins forbid; negative within a modulus margin."""
-    near = 10.0 ** (-asked.gain_db / 20.0)
-    segment = np.abs(centre - np.clip(centre.real, -1.0, -near))
-    turn = np.angle(-centre)
-    phi = np.radians(asked.phase_deg)
-    end = np.exp(1j * (phi - np.pi))
-    arc = np.where(
-        (turn >= 0.0) & (turn <= phi),
-        np.abs(np.abs(centre) - 1.0),
-        np.minimum(np.abs(centre + 1.0), np.abs(centre - end)),
-    )
-    result: FloatArray = np.minimum(np.minimum(segment, arc), np.abs(1.0 + centre) - asked.modulus)
-    return result
 
 
 def frequency_ends(

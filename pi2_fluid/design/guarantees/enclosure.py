@@ -85,6 +85,11 @@ class Boxes:
     def __len__(self) -> int:
         return int(self.centre.shape[1])
 
+    @property
+    def rows(self) -> FloatArray:
+        """Centres and half-widths one below the other."""
+        return np.concatenate([self.centre, self.half])
+
     def take(self, which: NDArray[Any] | slice) -> Boxes:
         """Return some of them."""
         return Boxes(self.centre[:, which], self.half[:, which])
@@ -175,25 +180,55 @@ def enclose(family: Family, boxes: Boxes, aliases: int) -> Discs:
 
     The radius is infinite where the box is too large for the bounds.
     """
-    w, rtt, mu = boxes.centre
-    f, slope, bend, least, most = controller_bounds(family, w, boxes.half[0])
+    re, im, radius, widest, _ = proof_of(family, aliases).enclose(boxes.rows)
+    return Discs(re + 1j * im, radius, widest.astype(np.intp))
+
+
+def proof_of(
+    family: Family,
+    aliases: int,
+    *,
+    near: float = 1.0,
+    phase: float = 0.0,
+    modulus: float = 0.0,
+    far: float = np.inf,
+) -> _core.Proof:
+    """Return the compiled proof about loops of a family.
+
+    Parameters
+    ----------
+    family : Family
+    aliases : int
+        Enclosed one by one, on each side.
+    near, phase, modulus : float
+        What is forbidden: the segment from -1 to -`near`, the arc up to `phase` (rad), and the disc
+        of this radius around -1.
+    far : float
+        |L| that is out of reach of all these.
+    """
     echo, steepest, curved = ECHO[family.scalable, family.exact]
-    rows = _core.disc_terms(
-        scalable=family.scalable,
-        exact=family.exact,
-        falling=family.falling,
-        echo=echo,
-        steepest=steepest,
-        bend=curved,
-        turn=2.0 * np.pi / family.interval,
-        largest=_LARGEST,
-        aliases=aliases,
-        boxes=np.concatenate([boxes.centre, boxes.half, [slope.real, slope.imag, bend]]),
+    return _core.Proof(
+        {
+            "scalable": family.scalable,
+            "falling": family.falling,
+            "exact": family.exact,
+            "update": family.update,
+            "m": family.m,
+            "alpha": family.alpha,
+            "beta": family.beta,
+            "interval": family.interval,
+            "echo": echo,
+            "steepest": steepest,
+            "bend": curved,
+            "far": far,
+            "rounding": _ROUNDING,
+            "largest": _LARGEST,
+            "aliases": aliases,
+            "near": near,
+            "phase": phase,
+            "modulus": modulus,
+        }
     )
-    re, im, whole, spread, good = rows[:5]
-    scale = (family.m / mu if family.falling else family.m) * rtt**2 * f
-    radius = np.abs(scale) * (spread + _ROUNDING * whole) + left_out(family, boxes, most, aliases)
-    return _discs(boxes, scale * (re + 1j * im), radius, (good > 0.0) & (least > 0.0), rows[5:])
 
 
 def enclose_in_python(family: Family, boxes: Boxes, aliases: int) -> Discs:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pi2_fluid import _core
 from pi2_fluid.design.guarantees.certificate import has_steps
 from pi2_fluid.design.guarantees.enclosure import Boxes
 from pi2_fluid.design.plants import is_classic, joined, make_plants, plant_gain
@@ -166,11 +167,41 @@ def _proved(
     middles = np.meshgrid(*((side[1:] + side[:-1]) / 2.0 for side in sides), indexing="ij")
     halves = np.meshgrid(*((side[1:] - side[:-1]) / 2.0 for side in sides), indexing="ij")
     boxes = Boxes(np.stack([x.ravel() for x in middles]), np.stack([x.ravel() for x in halves]))
+    found = count_boxes(boxes, cells, aqm, factor, exact, most_boxes)
+    return found is not None
+
+
+def count_boxes(
+    boxes: Boxes, cells: Cells, aqm: PiFamily, factor: float | None, exact: bool, most: int
+) -> int | None:
+    """Cut boxes until all F_i of each lie in a half-plane, and return how many were looked at.
+
+    None where so many as `most` do not do.
+    """
+    law = {
+        "interval": float(aqm.update_interval),
+        "integral": float(aqm.alpha / aqm.update_interval),
+        "gain": float(aqm.beta) + float(aqm.alpha) / 2.0,
+        "factor": 0.0 if factor is None else factor,
+        "rounding": _ROUNDING,
+        "largest": _LARGEST,
+    }
+    rows = [cells.rtt, cells.half, cells.omega, cells.scalable]
+    done = _core.mixture_boxes(
+        law=law, exact=exact, cells=np.array(rows, float), boxes=boxes.rows, most=most
+    )
+    return done if done <= most else None
+
+
+def count_boxes_in_python(
+    boxes: Boxes, cells: Cells, aqm: PiFamily, factor: float | None, exact: bool, most: int
+) -> int | None:
+    """Return the same by `angles_of`: the readable twin of what is compiled."""
     done = 0
     while len(boxes):
         done += len(boxes)
-        if done > most_boxes:
-            return False
+        if done > most:
+            return None
         parts = [
             angles_of(boxes.take(slice(start, start + _BLOCK)), cells, aqm, factor, exact)
             for start in range(0, len(boxes), _BLOCK)
@@ -178,7 +209,7 @@ def _proved(
         spread, widest = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         left = np.flatnonzero(~(spread < np.pi))
         boxes = boxes.take(left).halves(widest[left])
-    return True
+    return done
 
 
 def angles_of(

@@ -14,11 +14,11 @@
 #include "binding/alias_sums.h"
 #include "binding/arguments.h"
 #include "binding/desk.h"
-#include "binding/discs.h"
 #include "binding/lanes.h"
 #include "binding/laws.h"
 #include "binding/linear_loops.h"
 #include "binding/packet.h"
+#include "binding/proofs.h"
 #include "binding/replay_queues.h"
 #include "binding/replay_senders.h"
 #include "binding/replay_updates.h"
@@ -172,7 +172,7 @@ ValueError
     register_ack_plant(module);
     register_acks(module);
     register_alias_sums(module);
-    register_discs(module);
+    register_proofs(module);
     register_linear_loops(module);
     register_desk(module);
     register_lanes(module);
