@@ -42,7 +42,11 @@ Terms: TypeAlias = "Callable[[FloatArray, IntArray], tuple[FloatArray, ComplexAr
 _TOLERANCE: Final = 1e-3
 _NEGLIGIBLE: Final = 1e-4  # what the outermost part may be of it; those beyond fall by e and faster
 _POINTS: Final = 5  # of a part
-_HALVINGS: Final = 12
+#: Enough to part x down to rounding: a loop rings in a range that is as narrow as it is near its
+#: boundary.
+_HALVINGS: Final = 44
+#: Of a part's length: a mode is not narrow there whose distance from the axis is more than that.
+_NARROW: Final = 1.0
 _MOST_PARTS: Final = 10  # added at either end
 #: rad per round-trip time, between which the first parts lie.
 LOWEST: Final = 1e-3
@@ -90,8 +94,9 @@ def find_spread(
     -----
     Gauss's rule over x, where w = e^x, or w = (2/T) arctan e^x of a sampled loop, all of which is
     even about pi/T: what is integrated fades exponentially at both ends. Parts are halved, of loops
-    that may settle, until that changes no variance by more than 1e-3: a loop near its boundary
-    rings in a range that is as narrow as it is near.
+    that may settle, until that changes no variance by more than 1e-3, and none has a mode beside it
+    that is nearer than the part is long. Its tails alone do not tell of a ring that is narrow
+    enough: they are the smaller, the narrower it is.
     """
     if isinstance(loop, AckLoop):
         loop = without_echoes(loop)
@@ -204,6 +209,7 @@ def integrate_parts(terms: Terms, ends: FloatArray, size: int) -> tuple[FloatArr
         found[:, chosen], growing[chosen] = total, count
         wide = moved[:-1].sum(axis=0) > _TOLERANCE * total[:-1].sum(axis=0)
         wide |= moved[-1] > _TOLERANCE * total[-1]
+        wide |= _beside_a_mode(xs[-1], curves[-1]).reshape(len(left), 2, -1).any(axis=1)
         wide &= ~(count > 0.0)
         on, parts = np.any(wide, axis=0), np.any(wide, axis=1)
         if not on.any():
@@ -213,3 +219,18 @@ def integrate_parts(terms: Terms, ends: FloatArray, size: int) -> tuple[FloatArr
         left, width = halves[parts].ravel(), np.repeat(width[parts] / 2, 2)
         chosen, curves = chosen[on], [curve[:, on] for curve in curves]
     return found, growing
+
+
+def _beside_a_mode(x: FloatArray, curve: ComplexArray) -> BoolArray:
+    """Of parts and loops: whether a mode lies beside a part, nearer to the axis than it is long.
+
+    Where the line through two neighbours on the curve, which is analytic in x, is 0.
+    """
+    x = x.reshape(-1, _POINTS)
+    curve = curve.reshape(*x.shape, -1)
+    step, long = np.diff(x)[..., None], np.ptp(x, axis=1)[:, None, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = -step * curve[:, :-1] / np.diff(curve, axis=1)  # from the first of the two
+        near = np.abs(root - 0.5 * step) < step  # so that one between two parts is seen by both
+    found: BoolArray = np.any(near & (np.abs(root.imag) < _NARROW * long), axis=1)
+    return found

@@ -277,3 +277,63 @@ def test_bad_numbers_are_refused():
         loop.delay_sd("-1ms")
     with pytest.raises(pf.QuantityError, match="by = 'flow' is unknown: give one of 'class'"):
         loop.delay_sd(by="flow")
+
+
+def near_its_boundary(model: dict[str, str], less: float) -> pf.Loop:
+    """PI2 with a gain margin of 1 + `less`."""
+    flows = pf.Flows(pf.Reno(), 10, "60ms")
+    loop = pf.Loop(flows, pf.Pi2(), capacity="40Mbit/s", **model)
+    gain = float(loop.margins().gain_margin) * (1.0 - less)
+    queue = pf.Pi2(alpha=gain * float(pf.Pi2().alpha), beta=gain * float(pf.Pi2().beta))
+    return pf.Loop(flows, queue, capacity="40Mbit/s", **model)
+
+
+@pytest.mark.parametrize("less", [1e-3, 1e-5, 1e-7])
+@pytest.mark.parametrize("model", [{}, {"rtt_terms": "exact"}])
+def test_a_ring_however_narrow_has_the_variance_of_its_mode(model, less):
+    """By the residue of the mode s that rings: 2 |r|^2 over 2 |Re s|, but for O(|Re s|)."""
+    loop = near_its_boundary(model, less)
+    root = complex(loop.roots())
+    h = 1e-5 * abs(root)
+    slope = (complex(loop(root + h)) - complex(loop(root - h))) / (2.0 * h)
+    residue = complex(plant_response(loop.linear, np.array([root]))[0]) / slope
+    point = loop.operating_point
+    density = (1.0 - point.p[0]) / (4.0 * point.capacity)
+    expected = np.sqrt(density * abs(residue) ** 2 / abs(root.real))
+    # Tolerance: a thousandth is what the integral allows; the rest of the loop is `less` of it.
+    assert loop.delay_sd() == pytest.approx(expected, rel=6e-4 + less)
+
+
+@pytest.mark.parametrize("model", [{}, {"update": "delayed"}, {"clock": "acks"}])
+def test_a_narrow_ring_that_bins_all_but_hide_is_found(model):
+    """Bins of about its period leave some per cent of the variance in a range of 1e-6 of it.
+
+    Its tails are far too small to be noticed there. By the density, with nodes that are as close
+    as the range asks: w0 + width sinh(t).
+    """
+    loop = near_its_boundary(model, 1e-6)
+    w = np.linspace(2.0, 20.0, 40_001)
+    density = np.asarray(loop.delay_spectrum(w))
+    peak = float(w[density.argmax()])
+    for scale in (1e-4, 1e-6):
+        near = peak + scale * np.linspace(-5.0, 5.0, 4001)
+        density = np.asarray(loop.delay_spectrum(near))
+        peak = float(near[density.argmax()])
+    half = near[density > 0.5 * density.max()]
+    width = max(float(half[-1] - half[0]) / 2.0, 1e-12)
+    bins = 2.0 * np.pi / peak * (1.0 + 1e-4)
+
+    def seen(at):
+        return np.asarray(loop.delay_spectrum(at)) * np.sinc(at * bins / (2.0 * np.pi)) ** 2
+
+    reach = 0.5 * peak
+    t = np.linspace(-np.arcsinh(reach / width), np.arcsinh(reach / width), 4001)
+    around = seen(peak + width * np.sinh(t)) * width * np.cosh(t)
+    ring, narrow = (np.trapezoid(around[near], t[near]) for near in (t < 99.0, abs(t) < 5.0))
+    x = np.log(np.array([1e-3, 0.5, 1.5, 3e3]) * peak)
+    rest = [
+        np.trapezoid(seen(np.exp(at)) * np.exp(at), at)
+        for at in (np.linspace(x[0], x[1], 4001), np.linspace(x[2], x[3], 12_001))
+    ]
+    assert loop.delay_sd(bins) == pytest.approx(np.sqrt(ring + sum(rest)), rel=2e-3)
+    assert 0.02 < narrow / (ring + sum(rest)) < 0.2  # within 74 of its widths, 1e-4 rad/s
