@@ -11,6 +11,7 @@
 #include "fluid/routes/lean.h"
 #include "fluid/routes/modes.h"
 #include "fluid/routes/plant.h"
+#include "fluid/routes/rates.h"
 #include "fluid/routes/readers.h"
 #include "fluid/routes/schedule.h"
 #include "fluid/routes/sides.h"

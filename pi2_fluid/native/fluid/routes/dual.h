@@ -1,5 +1,5 @@
 /* Dual queues: two at a node, Classic and L4S, which share its link as the law says. What one gets follows, while the other
- * is empty, from what arrives there, so that rates and shares are found together; see slopes.c. */
+ * is empty, from what arrives there, so that rates and shares are found together; see rates.c. */
 #pragma once
 
 #include "fluid/routes/run.h"

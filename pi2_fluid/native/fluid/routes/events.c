@@ -4,6 +4,7 @@
 #include "fluid/routes/dual.h"
 #include "fluid/routes/modes.h"
 #include "fluid/routes/plant.h"
+#include "fluid/routes/rates.h"
 #include "fluid/routes/sides.h"
 #include "fluid/routes/slopes.h"
 #include "fluid/step.h"

@@ -3,6 +3,7 @@
 #include "fluid/controller.h"
 #include "fluid/routes/dual.h"
 #include "fluid/routes/plant.h"
+#include "fluid/routes/rates.h"
 #include "fluid/routes/slopes.h"
 
 routes_mode *routes_change_mode(pi2_routes *run)

@@ -6,7 +6,7 @@
 #include "fluid/routes/entries.h"
 #include "fluid/routes/lean.h"
 #include "fluid/routes/plant.h"
-#include "fluid/routes/slopes.h"
+#include "fluid/routes/rates.h"
 
 static void interpolate(pi2_routes *run, double t, double *y)
 {

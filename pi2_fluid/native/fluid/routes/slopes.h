@@ -3,8 +3,6 @@
 
 #include "fluid/routes/run.h"
 
-/* Delays, and what is sent, enters and leaves, from the integrated part of the state. */
-void routes_look(pi2_routes *run, routes_point *at);
 /* The slopes of the integrated part, for which rates that only others read later are not needed; with those as well; with
  * the slopes of all rates. */
 enum { WHAT_MOVES, WITH_RATES, WITH_THEIR_SLOPES };

@@ -4,8 +4,8 @@
 #include "fluid/routes/arrival.h"
 #include "fluid/routes/events.h"
 #include "fluid/routes/plant.h"
+#include "fluid/routes/rates.h"
 #include "fluid/routes/readers.h"
-#include "fluid/routes/slopes.h"
 #include "fluid/routes/trial.h"
 #include "fluid/step.h"
 
