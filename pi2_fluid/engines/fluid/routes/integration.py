@@ -1,54 +1,116 @@
-"""The event-aligned method over several links: more is read, and breakpoints travel.
+"""The event-aligned Runge-Kutta method: order 4 through clips, jumps and their delayed images.
 
-An instant at which what arrives at a link is not smooth reaches the next link one queue delay and a
-hop later, where what has entered then arrives. So breakpoints have images of two more kinds: the
-time of entry of what leaves a link passes one, or the time that lies a hop ago does.
-
-Where a queue has just begun to grow, what leaves it has entered within the step. Such a step is
-taken again with its own cubic as the past, until it no longer changes.
-
-How long a step may be that adapts, two estimates say: the difference from a method of order 3, and
-how far its cubics, which others read, are from the equations where these are asked once more.
+A step never reaches across an instant at which the equations are not smooth. Those are known
+beforehand (the controllers' ticks, changes of load and capacity), or found on the way (a queue
+empties, a clip is reached or left, a law switches), or they are *images*: the delayed time of who
+reads the past passes a breakpoint of it. The latter two are located from a trial step, and the step
+is then taken again to exactly there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pi2_fluid.engines.fluid.events import Event, Trial
-from pi2_fluid.engines.fluid.history import Segment, Stretch
-from pi2_fluid.engines.fluid.integration import NEGLIGIBLE, Run
-from pi2_fluid.engines.fluid.routes.kinks import MOST, Part
-from pi2_fluid.engines.fluid.routes.past import Past
+from pi2_fluid.engines.fluid.accuracy import Accuracy
+from pi2_fluid.engines.fluid.blame import blame_kink, require_probability
+from pi2_fluid.engines.fluid.events import Event, Trial, crossed_events, locate_event
+from pi2_fluid.engines.fluid.instants import Row
+from pi2_fluid.engines.fluid.routes.arrival import Arrivals
 from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
-from pi2_fluid.engines.fluid.state import EMPTY
+from pi2_fluid.engines.fluid.timeline import SAME, Schedule
+from pi2_fluid.errors import SolverError
 
-_SWEEPS: Final = 12  # of a step that reads itself
-# Parts of both estimates of a step's error. Each vanishes now and then, where the other does not;
-# by these the errors of all trajectories that were measured are a few times the tolerance.
-_BY_ENDS: Final = 0.5
-_BY_DEFECT: Final = 0.6
-_SETTLED: Final = 1e-14  # relative, of what still changes then
-_STRONGEST: Final = 1  # order of kinks that are noted where steps adapt
-_SLIGHT: Final = 1e-12  # of a capacity: jumps of rates below it are none
+_MOST_TRIALS: Final = 60
+_LONGEST: Final = 1.8  # of a round-trip time: what is beyond it is taken too often again
+_SILENT: Final = 0.0025  # of the tolerance: an error that would let a step grow more than 4 times
+_ROUNDED: Final = 1e-15  # of an instant: the rounding of one that a step is to end at
+_MENDED: Final = 1e-3  # of a step, over which the slope of an event's function is taken
+_MOST_MENDINGS: Final = 6
+# So many steps that lead no further than this part of a round-trip time are steps that vanish.
+_CROWD: Final = 1000
+_PACE: Final = 0.01
 
 
-class RoutesRun(Run):
-    """One trajectory of several links in the making."""
+class RoutesRun(Arrivals):
+    """One trajectory in the making."""
 
-    plant: RoutesPlant
+    def __init__(self, plant: RoutesPlant, schedule: Schedule, accuracy: Accuracy) -> None:
+        super().__init__(plant, schedule, accuracy)
+        self.taken, self.stalled = 0, 0
+        self.pace = (0, 0.0)  # how many steps were taken when it was last looked at, and when
+        self.mode = self.mode._replace(signalling=True)
+        self._happen(None)
+        self.y, self.mode = plant.hold_bounds(self.t, self.y, self.mode)
+        self._take_sides()
+        self.f, self.view = self._slope(self.t, self.y)
 
-    def _begin(self) -> None:
-        self.past = Past(self.history, self.readers)
-        self.plant.attach(self.past)
+    def follow(self, samples: Sequence[float]) -> Iterator[Row]:
+        """Yield the state at each of the times `samples` (s, rising), after what happens then.
 
-    # A step, which may read itself
+        Raises
+        ------
+        SolverError
+            If the steps become too small or too many.
+        """
+        place = 0
+        while place < len(samples):
+            segment = self.history.segments[-1]
+            while place < len(samples) and samples[place] < self.t - SAME:
+                yield self.reporter.report(
+                    samples[place], segment.values(samples[place]), segment.mode
+                )
+                place += 1
+            while place < len(samples) and samples[place] <= self.t + SAME:
+                yield self.reporter.report(self.t, self.y, self.mode)
+                place += 1
+            if place < len(samples):
+                self.advance()
+
+    # One step
 
     def advance(self) -> None:
         """Take one step, to the next event at the latest, and do what happens there."""
         self._skip_silence()
-        super().advance()
+        scheduled = self.schedule.next_after(self.t)
+        trial, longest, target = self._first_trial()
+        whole = trial
+        trial, event = self._stop_at_event(trial)
+        if event is not None:
+            longest = trial.t - self.t
+        reached = trial.t
+        trial, images = self._stop_at_image(trial, longest, target)
+        if trial.t < reached:
+            event = None
+        elif trial.t > reached:  # the search for the image has gone on beyond what was looked at
+            trial, event = self._stop_at_event(trial)
+            images = images if event is None else {}
+        if self.accuracy.tolerance > 0.0:
+            self._propose(whole.t - self.t, whole.error)
+        else:
+            self.proposal = self.accuracy.step
+        if trial.t > self.t:
+            self.history.append(self._segment(trial))
+        if not math.isfinite(sum(trial.y)):
+            self._require_numbers()
+            raise SolverError(
+                f"the trajectory is no longer finite at t = {trial.t:g} s: give a shorter step, or"
+                " a scenario of less extreme numbers."
+            )
+        before = self.t
+        self.t, self.y, self.f, self.view = trial.t, trial.y, trial.f, trial.view
+        self.taken += 1
+        self.stalled = 0 if self.t > before else self.stalled + 1
+        self.smooth = event is None and not images and self.t + SAME < scheduled
+        self._require_progress(event)
+        if self.smooth:
+            self._stand()
+        else:
+            self._arrive(event, images)
+        if self.plant.floors:  # a tangent may leave them
+            for (law, where), signals in zip(self.plant.laws, self.view.signals, strict=True):
+                require_probability(law, self.t, self.y[where], signals)
 
     def _skip_silence(self) -> None:
         """Go on to what entered next, where nothing had entered for a while."""
@@ -59,206 +121,154 @@ class RoutesRun(Run):
                 self.y = [*self.y]
                 self.y[place] = mine.times[mine.place]
                 self._stand()
-                self.f, self.view = self._slope(self.t, self.y, self._stretches())
+                self.f, self.view = self._slope(self.t, self.y)
 
-    def _can_foretell(self, stretches: list[Stretch]) -> bool:
-        """Return False: what is read of the step in the making is found in another way here."""
-        return False
+    def _require_progress(self, event: Event | None) -> None:
+        """Give up where steps are too many, or so short that the end is out of reach."""
+        stuck = self.stalled > _MOST_TRIALS
+        taken, since = self.pace
+        if self.taken - taken >= _CROWD or stuck:
+            shortest = min((self.view.rtt[i] for i in self._hearing()), default=0.0)
+            if self.t - since < _PACE * shortest and self.accuracy.tolerance > 0.0:
+                raise blame_kink(self.plant, self.history.segments[-1], self.view)
+            self.pace = (self.taken, self.t)
+        if stuck and event is not None and event.kind == "side":
+            raise blame_kink(self.plant, self.history.segments[-1], self.view)
+        if self.taken > self.accuracy.most_steps or stuck:
+            raise SolverError(self.accuracy.explain_end(self.taken, self.t))
 
-    def _try(self, h: float, stretches: list[Stretch]) -> Trial:
-        end, f = self.t + h, self.f
-        if end > self.t:
-            ahead = [a + h * b for a, b in zip(self.y, f, strict=True)]
-            self.past.ahead = Segment(self.t, end, self.y, ahead, f, f, self.mode)
-        else:
-            self.past.stand(self.t, self.y, self.mode)
-        self.past.overlaps = False
-        trial = self._pass_over(h, stretches)
-        for _ in range(_SWEEPS):
-            if trial.t <= self.t or not self.past.overlaps:
-                break
-            self.past.ahead = self._segment(trial)
-            last, trial = trial.y, self._pass_over(h, stretches)
-            pairs = zip(last, trial.y, strict=True)
-            if all(abs(b - a) <= _SETTLED * (1.0 + abs(b)) for a, b in pairs):
-                break
-        if trial.t <= self.t:
-            return trial
-        self.past.ahead = self._segment(trial)
-        if self.accuracy.tolerance == 0.0:
-            return trial
-        by_defect = _BY_DEFECT * self._defect(trial, stretches)
-        return trial._replace(error=max(_BY_ENDS * trial.error, by_defect))
+    def _hearing(self) -> Iterator[int]:
+        """Yield the classes that hear anything now."""
+        for i, (active, listens) in enumerate(
+            zip(self.mode.active, self.plant.listens, strict=True)
+        ):
+            if active and listens:
+                yield i
 
-    def _defect(self, trial: Trial, stretches: list[Stretch]) -> float:
-        """Return how far the step's cubics are from the equations at a quarter of it.
+    def _first_trial(self) -> tuple[Trial, float, int | None]:
+        """Take a step as long as allowed, or to where the image of some reader is expected.
 
-        In units of the tolerance. What the step's end is off by enters with a weight of 9/8, and so
-        does, with its jump, a kink that nobody has marked.
+        Returns the step, how long it could have been, and that reader.
         """
-        h, step = trial.t - self.t, self._segment(trial)
-        quarter = self.t + 0.25 * h
-        y = step.values(quarter)
-        slopes, _ = self._slope(quarter, y, stretches)
-        worst = 0.0
-        for j, size in self.plant.sizes(self.mode):
-            rise = (trial.y[j] - self.y[j]) / h
-            slope = 1.125 * rise + 0.1875 * self.f[j] - 0.3125 * trial.f[j]
-            worst = max(worst, abs(slopes[j] - slope) / (abs(trial.y[j]) + size))
-        return h * worst / self.accuracy.tolerance
+        left = self.schedule.next_after(self.t) - self.t
+        h = min(self.accuracy.step, self.proposal)
+        h = min(h, *(_LONGEST * self.view.rtt[i] for i in self._hearing()), math.inf)
+        if self.accuracy.tolerance > 0.0:
+            self.proposal = h
+        # Two equal steps rather than a long and a tiny one.
+        h = left if h >= left else min(h, 0.5 * left) if 2.0 * h > left else h
+        while True:
+            shorter, target = self._predict_image(h)
+            trial = self._try(shorter)
+            if trial.error <= 1.0 or h <= 16.0 * SAME:
+                return trial, h, target
+            self.proposal = h = shorter * max(0.2, 0.9 * trial.error**-0.25)
 
-    def _stretches(self) -> list[Stretch]:
-        return [self.past.stretch(reader) for reader in range(len(self.readers))]
+    def _propose(self, h: float, error: float) -> None:
+        """Say how long the next step may be, from the error of one of length `h`.
 
-    # What happens at the end of a step
-
-    def _pass(self, images: dict[int, int]) -> dict[int, int]:
-        passed = super()._pass(images)
-        self._stand()
-        return passed
-
-    def _happen(self, event: Event | None) -> bool:
-        before = self.mode.bound
-        changed = super()._happen(event)
-        self._turn(self._turned(before))
-        if self.plant.dual and event is not None and event.kind == "signalled":
-            self._seek()  # windows have jumped, and with them what idle bands leave to others
-        return changed
-
-    def _seek(self) -> None:
-        view = self.plant.observe(self.t, self.y, self.mode)
-        # What a band leaves to the other may not have jumped: then a breakpoint so near is passed.
-        passed = self.accuracy.close if self.plant.dual else 0.0
-        for reader, lag in enumerate(self.plant.layout.lags):
-            if lag.queues:
-                ago = self.plant.lag(reader, view.tau, self.mode)
-                self.readers[reader].seek(self.t - ago + passed)
-        if self.plant.at_rest:  # times of entry have jumped with the delays of rest
-            for reader, place in self.plant.entries(self.mode):
-                if place is not None:
-                    self.readers[reader].seek(self.y[place])
-        self._stand()
-
-    def _stand(self) -> None:
-        """Take over where the readers are: that is a part of the discrete state."""
-        for reader, place in self.plant.entries(self.mode):
-            mine = self.readers[reader]
-            if place is None or self.y[place] >= mine.times[-1]:
-                mine.place = len(mine.times) - 1
-        self.mode = self.mode._replace(places=tuple(reader.place for reader in self.readers))
-        self.past.stand(self.t, self.y, self.mode)
-
-    # Kinks
-
-    def _note(self, jumps: dict[Part, int]) -> None:
-        """Mark the present as a breakpoint for all whom these jumps concern."""
-        most = MOST if self.accuracy.tolerance == 0.0 else _STRONGEST
-        empty = tuple(bound == EMPTY for bound in self.mode.bound)
-        for reader, order in self.plant.kinks.spread(jumps, empty).items():
-            if order <= most:
-                self._mark(reader, order)
-
-    def _mark_event(self, event: Event) -> None:
-        """Note an event: at a bound what leaves a link jumps, at a clip the signal's slope."""
-        if event.kind in {"empty", "fill"}:
-            self._turn([event.place])
-        elif event.kind in {"full", "drain"}:
-            self._turn(self.plant.layout.queues_of[event.place])
-        elif event.kind in {"clip", "release"}:
-            self._note({Part("signal", self.plant.law_of(event.place)): 1})
-        elif event.kind == "side" and event.place < len(self.plant.laws):
-            shown = self.plant.observe(self.t, self.y, self.mode).signals[event.place]
-            jumps_now = shown != self.view.signals[event.place]
-            self._note({Part("signal", event.place): 0 if jumps_now else 1})
-        elif event.kind == "side":
-            self._note({Part("window", event.place - len(self.plant.laws)): 1})
-        else:
-            self._note({Part("window", event.place): 0})
-
-    def _turn(self, queues: Iterable[int]) -> None:
-        """Note that queues have reached or left a bound."""
-        jumps, y = {}, list(self.y)
-        for queue in queues:
-            nobody_waited = y[queue] <= 0.0 and not self.plant.at_rest
-            if queue in self.plant.entered and nobody_waited:
-                y[self.plant.entered[queue]] = self.t
-            jumps[Part("outflow", queue)] = 0
-            jumps |= {Part("arrival", s): 0 for s in self.plant.layout.arriving[queue]}
-            jumps |= dict.fromkeys(self.plant.kinks.beside(queue), 0)
-        if jumps:
-            self.y = y
-            self._note(jumps)
-        self._stand()
-
-    def _mark_images(self, passed: dict[int, int], slopes: list[float]) -> None:
-        """Note what follows from reading beyond breakpoints."""
-        adaptive = self.accuracy.tolerance > 0.0
-        heard = {r: order for r, order in passed.items() if not self.plant.carries(r)}
-        travelled = {r: order for r, order in passed.items() if self.plant.carries(r)}
-        answering = any(self.plant.answering(i) for r in heard for i in self.plant.listeners(r))
-        jumped = (bool(travelled) or answering) and self._jumped()
-        found: list[tuple[Part, int]] = []
-        if adaptive:  # as for one link, weak kinks are left to the error estimate
-            strong = self._strong([r for r, order in heard.items() if order == 0], slopes)
-            found += [(Part("window", i), 1) for i in strong]
-        else:
-            for reader, order in heard.items():
-                found += [(Part("window", i), order + 1) for i in self.plant.listeners(reader)]
-        for reader, order in heard.items():
-            if answering and (not adaptive or (order == 0 and jumped)):
-                mine = filter(self.plant.answering, self.plant.listeners(reader))
-                found += [(Part("rate", i), order) for i in mine]
-        for reader, order in travelled.items():
-            if not adaptive or (order == 0 and jumped):
-                found += [(part, order) for part in self.plant.fed(reader)]
-        jumps: dict[Part, int] = {}
-        for part, order in found:
-            jumps[part] = min(order, jumps.get(part, order))
-        self._note(jumps)
-        if jumped:
-            self._hold()
-            if self.plant.dual:
-                self._seek()
-
-    def _hold(self) -> None:
-        """Let queues leave or reach their bounds where what arrives has jumped."""
-        before = self.mode.bound
-        self.y, self.mode = self.plant.hold_bounds(self.t, self.y, self.mode)
-        self._turn(self._turned(before))
-
-    def _turned(self, before: tuple[int, ...]) -> list[int]:
-        """Return the queues whose bound is another than before."""
-        return [k for k, (a, b) in enumerate(zip(before, self.mode.bound, strict=True)) if a != b]
-
-    def _jumped(self) -> bool:
-        """Return whether what arrives at or leaves links is another than at the step's end."""
-        view = self.plant.observe(self.t, self.y, self.mode)
-        least = max(_SLIGHT, NEGLIGIBLE * self.accuracy.tolerance) * min(self.mode.capacity)
-        pairs = [
-            *zip(view.rates, self.view.rates, strict=True),
-            *zip(view.passing, self.view.passing, strict=True),
-        ]
-        return any(abs(a - b) > least for a, b in pairs)
-
-    def _mark_tick(self, y: list[float]) -> None:
-        """Take over the state after ticks; note the jumps of signals for those to whom they matter.
-
-        Of each class by how much its window's slope would jump if it heard them all at once.
+        One that was cut short for an image, and is too short for its error to say anything, makes
+        those to come no shorter than half of what it could have been.
         """
-        old, view = self.view, self.plant.observe(self.t, y, self.mode)
-        pairs = zip(old.signals, view.signals, strict=True)
-        ticked = [link for link, (before, after) in enumerate(pairs) if before != after]
-        for i in self._moved(old, view, y):
-            path = self.plant.paths[i]
-            for link, reader in zip(path.links, path.heard, strict=True):
-                if link in ticked:
-                    self._mark(reader, 0)
-        jumps = {
-            Part("arrival", s): 0
-            for s in self.plant.thinning
-            if self.plant.streams[s].link in ticked
-        }
-        self._note(jumps)
-        self.y, self.view = y, view
-        if jumps and self.plant.dual:
-            self._seek()
+        if error <= _SILENT:
+            self.proposal = max(4.0 * h, 0.5 * self.proposal)
+        else:
+            self.proposal = h * max(0.2, 0.9 * error**-0.25)
+
+    # State events
+
+    def _stop_at_event(self, trial: Trial) -> tuple[Trial, Event | None]:
+        """End the step at the first event in it, if there is one."""
+        first, where = None, 1.0
+        for event in crossed_events(self.plant, self.mode, trial, self._past):
+            place = locate_event(self._segment(trial), event)
+            if first is None or place < where:
+                first, where = event, place
+        if first is None:
+            return trial, None
+        longest = trial.t - self.t
+        return self._step_to(where * longest, longest, first), first
+
+    def _step_to(self, h: float, longest: float, event: Event) -> Trial:
+        """Take a step that ends at an event, which the cubic of the `longest` has placed at `h`.
+
+        Where that cubic is poor (a long step, a steep queue) the place is mended by the slope that
+        the event's own function has at the end of the step.
+        """
+        for _ in range(_MOST_MENDINGS):
+            trial = self._try(h)
+            if h <= 0.0:
+                break
+            step = self._segment(trial)
+            back = self.t + (1.0 - _MENDED) * h
+            now = event.value(trial.t, trial.y)
+            speed = (now - event.value(back, step.values(back))) / (_MENDED * h)
+            if speed >= 0.0 or abs(now) <= -speed * self.accuracy.close:
+                break
+            h = min(max(h - now / speed, 0.5 * h), longest)
+        return trial
+
+    # Images of breakpoints
+
+    def _predict_image(self, h: float) -> tuple[float, int | None]:
+        """Shorten a step to where the first image is expected, to first order in its length."""
+        target = None
+        for reader, stretch in enumerate(self._stretches()):
+            delayed = self._delayed(reader, Trial(self.t, self.y, self.f, self.view, 0.0))
+            if delayed is None:
+                continue
+            d, speed = delayed
+            bound = stretch.high if speed > 0.0 else stretch.low
+            open_ended = speed > 0.0 and stretch.open
+            if speed == 0.0 or open_ended or not math.isfinite(bound):
+                continue
+            ahead = (bound - d) / speed
+            if self.accuracy.close < ahead < h:
+                h, target = ahead, reader
+        return h, target
+
+    def _stop_at_image(
+        self, trial: Trial, longest: float, target: int | None
+    ) -> tuple[Trial, dict[int, int]]:
+        """End the step where the first image comes, if it does; return which readers pass one.
+
+        Newton's method on the length of the step, which stays below `longest`.
+        """
+        close = self.accuracy.close
+        for _ in range(_MOST_TRIALS):
+            images, wanted = {}, math.inf
+            h, sought = trial.t - self.t, target
+            for reader, stretch in enumerate(self._stretches()):
+                delayed = self._delayed(reader, trial)
+                if delayed is None:
+                    continue
+                d, speed = delayed
+                under, over = stretch.low - d, -math.inf if stretch.open else d - stretch.high
+                beyond, side = max(under, over), 1 if over > under else -1
+                onward = speed * side > 0.0
+                # Where the delay changes much faster than time goes on, as when hardly anything is
+                # served, no nearer than the rounding of the time allows.
+                if abs(beyond) <= max(close, _ROUNDED * trial.t * abs(speed)):
+                    if onward:
+                        images[reader] = side
+                elif beyond > 0.0 or (reader == sought and -beyond < 0.1 * h and onward):
+                    # Whoever is beyond comes first: from now on the step is to end there.
+                    length = h - beyond / (abs(speed) if onward else 1.0)
+                    if length < wanted:
+                        wanted, target = length, reader
+            if wanted == math.inf or (wanted >= h and images):
+                return trial, images
+            if wanted > h:
+                if wanted > longest:
+                    return trial, images
+            else:
+                longest = h
+                wanted = wanted if wanted > 0.0 else 0.5 * h
+            trial = self._try(wanted)
+        raise SolverError(
+            f"the delayed image of an event was not found near t = {self.t:g} s: give a"
+            " shorter step, or another tolerance."
+        )
+
+    def _delayed(self, reader: int, at: Trial) -> tuple[float, float] | None:
+        return self.plant.delayed(reader, at.t, at.y, at.f, at.view, self.mode)

@@ -307,10 +307,14 @@ class Passing(Plant):
 
     def _signalled(self, link: int, y: Sequence[float], seen: Seen, mode: Mode) -> Signal:
         """Return what packets see of a link."""
-        (aqm, where), queue = self.laws[link], self._queues[link]
+        return self.shown(link, y[self.laws[link][1]], seen, mode)
+
+    def shown(self, link: int, state: Sequence[float], seen: Seen, mode: Mode) -> Signal:
+        """Return what packets see of a link whose controller is in a state."""
+        queue = self._queues[link]
         if queue is not None:
-            return queue.signals(tuple(y[where]), seen, held(mode, link))
-        return aqm.signals(tuple(y[where]), seen)
+            return queue.signals(tuple(state), seen, held(mode, link))
+        return self.laws[link][0].signals(tuple(state), seen)
 
     def _encoded(self, link: int, y: Sequence[float]) -> Signal:
         aqm, where = self.laws[link]

@@ -19,8 +19,19 @@ class Past:
     def __init__(self, history: History, readers: Sequence[Reader]) -> None:
         self.history, self.readers = history, readers
         self.ahead = history.segments[0]
-        #: Whether the step itself was read.
-        self.overlaps = False
+        #: Whether the step in the making can be read.
+        self.readable = True
+        #: Until when it was read, by each reader that did so.
+        self.depths: dict[int, float] = {}
+
+    def begin_pass(self) -> None:
+        """Forget how far the step in the making was read."""
+        self.depths.clear()
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether the step in the making was read."""
+        return bool(self.depths)
 
     def stand(self, t: float, y: list[float], mode: Mode) -> None:
         """Begin a step at `t`, of which nothing is known yet."""
@@ -47,9 +58,11 @@ class Past:
         if place + 1 < len(mine.times):
             inside, last = min(inside, mine.times[place + 1]), mine.indices[place + 1] - 1
         now = self.history.segments[-1].end
-        if inside > now or first > last:
-            self.overlaps = self.overlaps or inside > now
+        if self.readable and (inside > now or first > last):
+            if inside > now:
+                self.depths[reader] = max(inside, self.depths.get(reader, inside))
             return inside, self.ahead
+        inside, first = min(inside, now), min(first, last)
         segment = self.history.find(inside, first, last)
         return segment.nearest(t), segment
 

@@ -21,6 +21,7 @@ several of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
@@ -37,14 +38,19 @@ from pi2_fluid.engines.fluid.routes.moment import Moment
 from pi2_fluid.engines.fluid.routes.passing import Entered, Passing
 from pi2_fluid.engines.fluid.sides import QueueCompared, compared_queue, compared_rate
 from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Basin, Heard, Mode, Read, View
+from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.seen import Seen
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.tapes import tape_of
 from pi2_fluid.network.routes import on_their_ways
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.ops import Number
 
 _LATE: Final = 1e-3  # s, added to the time of entry to make its error relative
 _AHEAD: Final = 1e-6  # of a delay, over which its own slope is taken
+_RATES: Final = ("arrival_rate", "overflow")
+_WAITING: Final = ("queue_delay", "classic_delay", "l4s_delay", "queue", "capacity", *_RATES)
 
 #: The right-hand side of a law: from what is its own, what is seen and the growth of the delay.
 Move: TypeAlias = Callable[[Aqm, tuple[float, ...], Seen, float], Sequence[Number]]
@@ -104,6 +110,19 @@ class RoutesPlant(Passing):
             if self.thinned[stream.owner] and self.nodes[stream.link].aqm.thins
         )
         self.kinks = Kinks(self.layout, jumping, self._simple, self.thinning)
+        #: Of each link: whether its signals follow from the queue as well.
+        self.shows_queue = tuple(_reads_signals(node.aqm, _WAITING) for node in self.nodes)
+        #: Whether it is one link to which all packets come at once, from senders that answer a
+        #: round trip later to signals that follow from controller and queues. Then no rate is heard
+        #: of later, and the error of a step at its ends tells enough.
+        self.at_once = (
+            len(self.nodes) == 1
+            and not self.at_rest
+            and not any(stream.lag for stream in self.streams)
+            and not any(map(self.answering, range(len(self.senders))))
+            and not _reads_signals(self.nodes[0].aqm, _RATES)
+        )
+        self.reads = self._list_reads()
         #: What arrived of each stream before time 0, and what left.
         self._came = [0.0] * len(self.streams)
         self._went = [0.0] * len(self.streams)
@@ -111,6 +130,32 @@ class RoutesPlant(Passing):
         self._found: dict[tuple[int, float, int], Entered] = {}
         self._seen: dict[tuple[int, float, int], Moment] = {}
         self._looking = 0
+
+    def _list_reads(self) -> tuple[tuple[int, ...], ...]:
+        """Return of each reader the components in which it may misread a step in the making."""
+        if not self.at_once:
+            states = range(self.state.start, self.windows[-1].stop)
+            return ((*range(self.bands), *states, *self.entered.values()),) * self.group_count
+        found: list[set[int]] = [set() for _ in range(self.group_count)]
+        for path, sender, where in zip(self.paths, self.senders, self.windows, strict=True):
+            mine = found[path.round_trip]
+            mine |= set(range(self.state.start, self.state.stop)) | set(path.queues)
+            mine |= set(range(self.bands)) if self.shows_queue[0] else set()
+            mine |= {where.start + k for k in range(len(sender.states)) if _recalls(sender, k)}
+        return tuple(tuple(sorted(mine)) for mine in found)
+
+    def nearest(self, mode: Mode) -> float:
+        """Return how near the past is that somebody reads, however short queues become (s)."""
+        return min(
+            (
+                base
+                for base, active, listens in zip(
+                    self.base_rtt, mode.active, self.listens, strict=True
+                )
+                if active and listens
+            ),
+            default=math.inf,
+        )
 
     def _lay_out(self) -> None:
         aqms = [node.aqm for node in self.nodes]
@@ -210,7 +255,7 @@ class RoutesPlant(Passing):
 
     # What is heard
 
-    def past(self, t: float, view: View, mode: Mode, read: Read) -> list[Heard | None]:
+    def past(self, t: float, view: View, mode: Mode, read: Read | None = None) -> list[Heard | None]:
         """Return what each class hears now; the past is read where it was attached."""
         del read
         return [
@@ -395,3 +440,20 @@ def _move_of(aqm: Aqm, update: str) -> Move:
     if update == "continuous":
         return _flow
     return _drift if type(aqm).drift is not Aqm.drift else _hold
+
+
+def _reads_signals(aqm: Aqm, names: Sequence[str]) -> bool:
+    """Return whether what packets see depends on some of what is seen of the queue."""
+    try:
+        return not tape_of(aqm, "signals").reads.isdisjoint(names)
+    except UnsupportedError:
+        return True
+
+
+def _recalls(sender: Sender, state: int) -> bool:
+    """Return whether a sender's slopes depend on a state of one round trip ago; the first may."""
+    try:
+        reads = tape_of(sender, "rate").reads
+    except UnsupportedError:
+        return True
+    return state == 0 or f"{sender.states[state]}_delayed" in reads
