@@ -45,9 +45,9 @@ from record import Row, record, yardstick
 from scipy.integrate import solve_ivp
 
 import pi2_fluid as pf
+from pi2_fluid.engines.fluid.accuracy import Accuracy
 from pi2_fluid.engines.fluid.acks.compiled import run_compiled as run_by_acks
 from pi2_fluid.engines.fluid.compiled import run_compiled
-from pi2_fluid.engines.fluid.integration import Accuracy
 
 Array = npt.NDArray[np.float64]
 

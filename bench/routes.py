@@ -39,8 +39,8 @@ from record import Row, record
 
 import pi2_fluid as pf
 from pi2_fluid import _core
+from pi2_fluid.engines.fluid.accuracy import Accuracy
 from pi2_fluid.engines.fluid.compiled import pack
-from pi2_fluid.engines.fluid.integration import Accuracy
 
 Array = npt.NDArray[np.float64]
 

@@ -14,10 +14,11 @@ import pytest
 from pi2_fluid import _core
 from pi2_fluid.engines.fluid import compiled
 from pi2_fluid.engines.fluid.beginning import begin
-from pi2_fluid.engines.fluid.integration import Accuracy, Run
-from pi2_fluid.engines.fluid.plant import Plant
+from pi2_fluid.engines.fluid.oracle.integration import Accuracy, Run
+from pi2_fluid.engines.fluid.oracle.plant import Plant
+from pi2_fluid.engines.fluid.oracle.rows import trace_rows
 from pi2_fluid.engines.fluid.timeline import Schedule
-from pi2_fluid.engines.fluid.trace import Trace, trace_rows
+from pi2_fluid.engines.fluid.trace import Trace
 from pi2_fluid.errors import SolverError
 from pi2_fluid.laws.aqms.coupled import CoupledPi2
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2

@@ -21,8 +21,6 @@ import numpy as np
 from delay_problems import PROBLEMS
 
 import pi2_fluid as pf
-from pi2_fluid.engines.fluid.compiled import run_compiled
-from pi2_fluid.engines.fluid.fluid import _run_python
 from pi2_fluid.network.scenario import read_scenario
 
 DATA = Path(__file__).parents[1] / "data"
@@ -169,20 +167,6 @@ def _over_one(case, fluid):
     return found.queue_delay, found.window
 
 
-def _over_routes(case, fluid):
-    """By the solver of several links, of which there is one."""
-    scenario = case.scenario.as_run
-    times, accuracy = fluid._times(scenario), fluid._accuracy(scenario)
-    task = fluid._prepare_routes(scenario, times, accuracy)
-    cohorts = task.cohorts
-    if task.compiled:
-        solved = cohorts.scenario, case.update, accuracy, times, cohorts.beginning
-        found = cohorts.merge(run_compiled(*solved))
-    else:
-        found = cohorts.merge(_run_python(task, case.update, None))
-    return found.queue_delay, found.window
-
-
 def _through_another(case, fluid):
     """The same where all go on through a second node, in which nothing ever waits."""
     one = case.scenario
@@ -204,8 +188,6 @@ def _through_another(case, fluid):
 WAYS = {
     "python": (_over_one, "python"),
     "c": (_over_one, "c"),
-    "python over routes": (_over_routes, "python"),
-    "c over routes": (_over_routes, "c"),
     "c through a second node": (_through_another, "c"),
 }
 
@@ -217,8 +199,7 @@ def asked():
     """
     for name, case in cases().items():
         if name in PROBLEMS:
-            whole = ("python", "c", "python over routes", "c over routes")
-            ways = dict.fromkeys(whole, TOLERANCES)
+            ways = dict.fromkeys(("python", "c"), TOLERANCES)
         else:
             ways = {"c": (*TOLERANCES, ORDER)}
             if case.scenario.aqm.bands == 1:

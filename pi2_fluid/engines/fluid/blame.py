@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pi2_fluid.engines.fluid.history import Segment
-from pi2_fluid.engines.fluid.plant import Plant
-from pi2_fluid.engines.fluid.state import Heard, Mode, View
+from pi2_fluid.engines.fluid.oracle.history import Segment
+from pi2_fluid.engines.fluid.oracle.plant import Plant
+from pi2_fluid.engines.fluid.oracle.state import Heard, Mode, View
 from pi2_fluid.engines.fluid.trace import Trace
 from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, SolverError
 from pi2_fluid.laws.aqm import Aqm, Signal

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid import _core
+from pi2_fluid.engines.fluid.accuracy import Accuracy
 from pi2_fluid.engines.fluid.beginning import Beginning
-from pi2_fluid.engines.fluid.integration import Accuracy
-from pi2_fluid.engines.fluid.routes.layout import lay_out
-from pi2_fluid.engines.fluid.routes.trace import by_band
+from pi2_fluid.engines.fluid.oracle.layout import lay_out
+from pi2_fluid.engines.fluid.oracle.rows import by_band
 from pi2_fluid.engines.fluid.trace import Trace
 from pi2_fluid.errors import SolverError
 from pi2_fluid.laws.aqm import Aqm

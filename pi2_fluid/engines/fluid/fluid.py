@@ -10,6 +10,7 @@ import numpy as np
 
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.fluid import compiled
+from pi2_fluid.engines.fluid.accuracy import Accuracy
 from pi2_fluid.engines.fluid.acks.compiled import obstacle as acks_obstacle
 from pi2_fluid.engines.fluid.acks.compiled import run_compiled as run_compiled_acks
 from pi2_fluid.engines.fluid.acks.integration import Integrator, step_of
@@ -21,9 +22,11 @@ from pi2_fluid.engines.fluid.acks.routes.reporting import trace_links
 from pi2_fluid.engines.fluid.beginning import begin, begin_links
 from pi2_fluid.engines.fluid.blame import named_by_oracle
 from pi2_fluid.engines.fluid.cohorts import Cohorts, split_starts
-from pi2_fluid.engines.fluid.integration import Accuracy, Run
+from pi2_fluid.engines.fluid.oracle.integration import Run
+from pi2_fluid.engines.fluid.oracle.linear import LinearPlant
+from pi2_fluid.engines.fluid.oracle.plant import Plant
+from pi2_fluid.engines.fluid.oracle.rows import trace_rows
 from pi2_fluid.engines.fluid.outages import refuse_outages, report_outages, without_outages
-from pi2_fluid.engines.fluid.plant import Plant
 from pi2_fluid.engines.fluid.refusals import (
     UPDATES,
     not_modelled,
@@ -34,12 +37,8 @@ from pi2_fluid.engines.fluid.refusals import (
     require_round_trips,
     require_tangents,
 )
-from pi2_fluid.engines.fluid.routes.integration import RoutesRun
-from pi2_fluid.engines.fluid.routes.linear import LinearRoutesPlant
-from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
-from pi2_fluid.engines.fluid.routes.trace import trace_routes
 from pi2_fluid.engines.fluid.timeline import Schedule, shortest_interval
-from pi2_fluid.engines.fluid.trace import Trace, trace_rows
+from pi2_fluid.engines.fluid.trace import Trace
 from pi2_fluid.engines.fluid.validity import check_trajectory
 from pi2_fluid.errors import QuantityError, UnsupportedError, renamed, show_value
 from pi2_fluid.laws.sender import CLOCKS
@@ -289,17 +288,6 @@ class Fluid(Engine):
         if self.linear:
             require_rates_of_states(scenario)
             require_tangents(scenario.network)
-        answering = any(flow.sender.answers_at_once for flow in scenario.flows)
-        if len(scenario.network.nodes) > 1 or answering or self.linear:
-            return self._prepare_routes(scenario, times, accuracy)
-        beginning = None if self.initial is None else begin(scenario, self.initial)
-        cohorts = split_starts(scenario, beginning)
-        # A law says here whether it has a fluid form at all.
-        plant = Plant(cohorts.scenario, self.update, cohorts.beginning)
-        reason = compiled.obstacle(cohorts.scenario, self.update)
-        return _Task(cohorts, plant, self._compiles(reason), times, accuracy)
-
-    def _prepare_routes(self, scenario: Scenario, times: FloatArray, accuracy: Accuracy) -> _Task:
         require_one_band(scenario, linear=self.linear)
         links = len(scenario.network.nodes)
         beginning = None
@@ -309,7 +297,7 @@ class Fluid(Engine):
         # Linear laws have neither windows that start nor slow start: their counts grow as they are.
         cohorts = whole if self.linear else split_starts(scenario, beginning)
         # A law says here whether it has a fluid form at all.
-        kind = LinearRoutesPlant if self.linear else RoutesPlant
+        kind = LinearPlant if self.linear else Plant
         plant = kind(cohorts.scenario, self.update, cohorts.beginning)
         linear = "linear=True" if self.linear else ""
         compiles = self._compiles(linear or compiled.obstacle(cohorts.scenario, self.update))
@@ -377,18 +365,14 @@ def _run_python(task: _Task, update: str, progress: Callable[[float, float], Non
     scenario = task.cohorts.scenario
     schedule = Schedule(scenario, ticks=update == "sampled")
     rows, duration, reported = [], float(scenario.duration), -1
-    plant, accuracy = task.plant, task.accuracy
-    if isinstance(plant, RoutesPlant):
-        run: Run = RoutesRun(plant, schedule, accuracy)
-    else:
-        run = Run(plant, schedule, accuracy)
+    run = Run(task.plant, schedule, task.accuracy)
     for row in run.follow(task.times.tolist()):
         rows.append(row)
         part = int(100 * row.t / duration)
         if progress is not None and part > reported:
             progress(row.t, duration)
             reported = part
-    return trace_routes(plant, rows) if isinstance(plant, RoutesPlant) else trace_rows(plant, rows)
+    return trace_rows(task.plant, rows)
 
 
 @renamed(controller="update")

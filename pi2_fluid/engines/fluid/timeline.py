@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from pi2_fluid.engines.fluid.state import Mode
+from pi2_fluid.engines.fluid.oracle.state import Mode
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.scenario import Scenario
 

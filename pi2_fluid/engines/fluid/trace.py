@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
-
-from pi2_fluid.engines.fluid.instants import Row
-from pi2_fluid.engines.fluid.plant import Plant
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
@@ -42,28 +36,3 @@ class Trace(NamedTuple):
     """Of several links: signal probability of each, shape (n, links, m); 0 off the route."""
     link_leaving: FloatArray | None = None
     """Of several links: packets per second that leave each, shape (n, links, m)."""
-
-
-def trace_rows(plant: Plant, rows: Sequence[Row]) -> Trace:
-    """Gather the rows of the Python engine."""
-    classes = range(len(plant.senders))
-    return Trace(
-        time=np.array([row.t for row in rows]),
-        queue=np.array([row.y[: plant.bands] for row in rows]),
-        queue_delay=np.array([row.view.tau for row in rows]),
-        controller=np.array([plant.aqm.controller(tuple(row.y[plant.state])) for row in rows]),
-        p=np.array([[plant.met(row.view, row.mode, i) for i in classes] for row in rows]),
-        window=np.array([[window_of(plant, row, i) for i in classes] for row in rows]),
-        leaving=np.array([row.leaving for row in rows]),
-        capacity=np.array([row.mode.capacity[0] for row in rows]),
-    )
-
-
-def window_of(plant: Plant, row: Row, i: int) -> float:
-    """Return the window of a class: without one, what it sends in a round trip, dropped or not."""
-    if plant.listens[i]:
-        return row.y[plant.windows[i].start]
-    if plant.count(row.t, row.mode, i) <= 0.0:
-        return 0.0
-    rtt = row.view.rtt[i]
-    return float(plant.senders[i].sending_rate(plant.x(row.y, i), rtt)) * rtt

@@ -14,9 +14,10 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import pi2_fluid as pf
-from pi2_fluid.engines.fluid.history import Segment
-from pi2_fluid.engines.fluid.plant import Plant
-from pi2_fluid.engines.fluid.state import EMPTY, FREE
+from pi2_fluid.engines.fluid.oracle.history import History, Segment
+from pi2_fluid.engines.fluid.oracle.past import Past
+from pi2_fluid.engines.fluid.oracle.plant import Plant
+from pi2_fluid.engines.fluid.oracle.state import EMPTY, FREE
 
 C = 10e6 / 12000  # packets/s of a 10 Mbit/s link
 PI2 = {"alpha": 0.3125, "beta": 3.125, "target": 0.02, "update_interval": 0.032}
@@ -308,14 +309,17 @@ def test_how_fast_a_dual_queue_moves_the_instant_that_is_heard():
     update = update._replace(active=(True, True), started=(True, True), bound=(FREE, EMPTY))
     y[0], f = 12.0, [0.0] * plant.size
     f[0], f[plant.windows[1].start] = 80.0, 25.0
+    plant.attach(Past(History(*plant.initial()), []))
     view = plant.observe(0.0, y, update)
     capacity, taken = 10e6 / (8.0 * link.packet_size), 2 * 3.0 / 0.02
     tau = 12.0 / (capacity - taken)
     assert view.rtt == pytest.approx((0.04 + tau, 0.02))
     moves = (80.0 + tau * 2 * 25.0 / 0.02) / (capacity - taken)
     # the slope is taken over a millionth of R, during which it changes by a few parts of that
-    assert plant.speed(0, 0.0, y, f, view, update) == pytest.approx(1.0 - moves, rel=1e-6)
-    assert plant.speed(1, 0.0, y, f, view, update) == 1.0
+    slow, fast = (plant.delayed(reader, 0.0, y, f, view, update) for reader in plant.group)
+    assert slow is not None
+    assert slow == pytest.approx((-view.rtt[0], 1.0 - moves), rel=1e-6)
+    assert fast == (-0.02, 1.0)
 
 
 @pytest.mark.parametrize("scenario", [ONE, TWO], ids=["one class", "two classes"])

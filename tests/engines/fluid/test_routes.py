@@ -13,11 +13,9 @@ from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.engines.fluid.beginning import Beginning, begin_links
-from pi2_fluid.engines.fluid.integration import Accuracy, Run
-from pi2_fluid.engines.fluid.plant import Plant
-from pi2_fluid.engines.fluid.routes.integration import RoutesRun
-from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
-from pi2_fluid.engines.fluid.state import EMPTY
+from pi2_fluid.engines.fluid.oracle.integration import Accuracy, Run
+from pi2_fluid.engines.fluid.oracle.plant import Plant
+from pi2_fluid.engines.fluid.oracle.state import EMPTY
 from pi2_fluid.engines.fluid.timeline import Schedule
 from pi2_fluid.records.paths import replace_path
 
@@ -65,8 +63,8 @@ def follow(
     accuracy: Accuracy,
     beginning: Beginning | None = None,
 ) -> tuple[Any, Any]:
-    plant = RoutesPlant(scenario, update, beginning)
-    run = RoutesRun(plant, Schedule(scenario, ticks=update == "sampled"), accuracy)
+    plant = Plant(scenario, update, beginning)
+    run = Run(plant, Schedule(scenario, ticks=update == "sampled"), accuracy)
     return run, list(run.follow(list(times)))
 
 
@@ -151,36 +149,6 @@ def test_prices_agree_with_others(name: str, end: float) -> None:
         assert got == pytest.approx(known[:links], abs=2e-9)
         rates = [sum(row.view.rates[s] for s in mine) for mine in run.plant.layout.arriving]
         assert rates == pytest.approx(known[links:], rel=1e-7, abs=1e-5)
-
-
-FLOWS = (pf.Flows(pf.Reno(), 6, "80ms"), pf.Flows(pf.Cubic(), 3, "30ms"))
-ONE = pf.Scenario(
-    "0.6s", pf.Link("10Mbit/s", "40000 packets"), pf.Pi2(), FLOWS, pf.Change("0.4s", "6Mbit/s")
-)
-
-
-@pytest.mark.parametrize("update", ["sampled", "continuous"])
-def test_one_link_has_the_same_digits(update: str) -> None:
-    # by the same steps: those that adapt are chosen in another way here
-    times, accuracy = [0.1, 0.3, 0.45, 0.6], Accuracy(0.008, 0.0)
-    one = dataclasses.replace(ONE, flows=FLOWS[0])
-    _, rows = follow(one, update, times, accuracy)
-    before = Run(Plant(one, update), Schedule(one, ticks=update == "sampled"), accuracy)
-    for row, known in zip(rows, before.follow(times), strict=True):
-        assert row.y == known.y
-        assert row.leaving == known.leaving
-        assert row.view.signals == known.view.signals
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("update", ["sampled", "continuous"])
-def test_one_link_of_several_classes_agrees(update: str) -> None:
-    # steps differ, since an event of one class is no breakpoint of the others here
-    times, accuracy = [0.1, 0.3, 0.45, 0.6], Accuracy(0.6, 1e-12)
-    _, rows = follow(ONE, update, times, accuracy)
-    before = Run(Plant(ONE, update), Schedule(ONE, ticks=update == "sampled"), accuracy)
-    for row, known in zip(rows, before.follow(times), strict=True):
-        assert row.y == pytest.approx(known.y, rel=1e-8, abs=1e-9)
 
 
 def parking_lot(*hops: str) -> pf.Network:

@@ -11,11 +11,11 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.engines.fluid import compiled
+from pi2_fluid.engines.fluid.accuracy import Accuracy
 from pi2_fluid.engines.fluid.beginning import begin, begin_links
-from pi2_fluid.engines.fluid.integration import Accuracy
-from pi2_fluid.engines.fluid.routes.integration import RoutesRun
-from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
-from pi2_fluid.engines.fluid.routes.trace import trace_routes
+from pi2_fluid.engines.fluid.oracle.integration import Run
+from pi2_fluid.engines.fluid.oracle.plant import Plant
+from pi2_fluid.engines.fluid.oracle.rows import trace_rows
 from pi2_fluid.engines.fluid.timeline import Schedule
 from pi2_fluid.ops import maximum, minimum, where
 
@@ -59,12 +59,12 @@ OF_STATES = ("queue", "queue_delay", "controller", "window", "link_p")
 
 def over_routes(scenario: pf.Scenario, tolerance: float, times: list[float]) -> Any:
     """What the readable engine of several links makes of one."""
-    run = RoutesRun(
-        RoutesPlant(scenario, "sampled"),
+    run = Run(
+        Plant(scenario, "sampled"),
         Schedule(scenario, ticks=True),
         Accuracy(float(scenario.duration), tolerance),
     )
-    return trace_routes(run.plant, list(run.follow(times)))
+    return trace_rows(run.plant, list(run.follow(times)))
 
 
 def assert_near(got: Any, want: Any, within: float) -> None:

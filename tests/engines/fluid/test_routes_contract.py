@@ -14,7 +14,7 @@ from refusals import refused
 import pi2_fluid as pf
 from pi2_fluid import _core
 from pi2_fluid.engines.fluid import compiled
-from pi2_fluid.engines.fluid.integration import Accuracy
+from pi2_fluid.engines.fluid.accuracy import Accuracy
 
 NODES = (
     pf.Node("a", pf.Link("15Mbit/s", "40000 packets"), pf.Pi2()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pi2_fluid.engines.fluid.plant import is_bounded
+from pi2_fluid.engines.fluid.oracle.equations import is_bounded
 from pi2_fluid.laws.aqm import Aqm
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pi2_fluid.engines.fluid.acks.reporting import sampled_window
 from pi2_fluid.engines.fluid.acks.routes.integration import RoutesIntegrator
-from pi2_fluid.engines.fluid.routes.trace import by_band
+from pi2_fluid.engines.fluid.oracle.rows import by_band
 from pi2_fluid.engines.fluid.trace import Trace
 
 if TYPE_CHECKING:

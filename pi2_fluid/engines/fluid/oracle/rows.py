@@ -1,4 +1,4 @@
-"""The rows of a trajectory over several links, as arrays."""
+"""The rows of a trajectory of the Python engine, as arrays."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pi2_fluid.engines.fluid.instants import Row
-from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
-from pi2_fluid.engines.fluid.trace import Trace, window_of
+from pi2_fluid.engines.fluid.oracle.instants import Row
+from pi2_fluid.engines.fluid.oracle.plant import Plant
+from pi2_fluid.engines.fluid.trace import Trace
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
 
-def trace_routes(plant: RoutesPlant, rows: Sequence[Row]) -> Trace:
+def trace_rows(plant: Plant, rows: Sequence[Row]) -> Trace:
     """Gather the rows of the Python engine."""
     n, links, classes = len(rows), len(plant.nodes), range(len(plant.senders))
     link_p, leaving = np.zeros((n, links, len(classes))), np.zeros((n, links, len(classes)))
@@ -70,7 +70,13 @@ def by_band(queues_of: Sequence[Sequence[int]], values: FloatArray) -> FloatArra
     return found
 
 
-def _window(plant: RoutesPlant, row: Row, i: int) -> float:
+def _window(plant: Plant, row: Row, i: int) -> float:
+    """Return the window of a class: without one, what it sends in a round trip, dropped or not."""
     if plant.answering(i):
         return plant.window(row.t, row.y, row.mode, i)
-    return window_of(plant, row, i)
+    if plant.listens[i]:
+        return row.y[plant.windows[i].start]
+    if plant.count(row.t, row.mode, i) <= 0.0:
+        return 0.0
+    rtt = row.view.rtt[i]
+    return float(plant.senders[i].sending_rate(plant.x(row.y, i), rtt)) * rtt

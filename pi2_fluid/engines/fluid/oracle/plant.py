@@ -1,4 +1,4 @@
-"""The right-hand side of the fluid over several links.
+"""Plant: the right-hand side of the fluid, on plain floats, for any laws and routes.
 
 With A_s the packets per second of stream s (one class at one link) that arrive at its link l,
 
@@ -22,42 +22,34 @@ several of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from pi2_fluid.engines.fluid.beginning import Beginning
-from pi2_fluid.engines.fluid.plant import (
-    SLOWEST,
-    held,
-    is_bounded,
-    slopes_in_buffer,
-)
-from pi2_fluid.engines.fluid.routes.kinks import Kinks, Part
-from pi2_fluid.engines.fluid.routes.layout import lay_out
-from pi2_fluid.engines.fluid.routes.moment import Moment
-from pi2_fluid.engines.fluid.routes.passing import Entered, Passing
-from pi2_fluid.engines.fluid.sides import QueueCompared, compared_queue, compared_rate
-from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Basin, Heard, Mode, Read, View
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.engines.fluid.oracle.equations import SLOWEST, held, slopes_in_buffer
+from pi2_fluid.engines.fluid.oracle.kinks import Kinks, Part
+from pi2_fluid.engines.fluid.oracle.layout import lay_out
+from pi2_fluid.engines.fluid.oracle.moment import Moment
+from pi2_fluid.engines.fluid.oracle.moves import flow, hold, move_of, recalls, signals_read
+from pi2_fluid.engines.fluid.oracle.passing import Entered, Passing
+from pi2_fluid.engines.fluid.oracle.sides import QueueCompared, compared_queue, compared_rate
+from pi2_fluid.engines.fluid.oracle.state import EMPTY, FREE, FULL, Basin, Heard, Mode, View
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.seen import Seen
-from pi2_fluid.laws.sender import Sender
-from pi2_fluid.laws.tapes import tape_of
 from pi2_fluid.network.routes import on_their_ways
 from pi2_fluid.network.scenario import Scenario
-from pi2_fluid.ops import Number
 
 _LATE: Final = 1e-3  # s, added to the time of entry to make its error relative
 _AHEAD: Final = 1e-6  # of a delay, over which its own slope is taken
 _RATES: Final = ("arrival_rate", "overflow")
 _WAITING: Final = ("queue_delay", "classic_delay", "l4s_delay", "queue", "capacity", *_RATES)
 
-#: The right-hand side of a law: from what is its own, what is seen and the growth of the delay.
-Move: TypeAlias = Callable[[Aqm, tuple[float, ...], Seen, float], Sequence[Number]]
 
+class Plant(Passing):
+    """The equations of one scenario.
 
-class RoutesPlant(Passing):
-    """The equations of several links. The state: as of one, and when what leaves has entered."""
+    The state is a list: queues, what entered them, controllers, senders, signals expected in slow
+    start, and when that entered which leaves queues from which a class goes on to another.
+    """
 
     #: Whether delays, and with them the times of entry, are those at rest.
     at_rest = False
@@ -90,8 +82,8 @@ class RoutesPlant(Passing):
         self.group = tuple(path.round_trip for path in self.paths)
         self.group_count = self.layout.readers
         self._lay_out()
-        self._moves = tuple(_move_of(node.aqm, update) for node in self.nodes)
-        self._flowing = tuple(move is _flow for move in self._moves)
+        self._moves = tuple(move_of(node.aqm, update) for node in self.nodes)
+        self._flowing = tuple(move is flow for move in self._moves)
         self.continuous = any(self._flowing)
         #: Whether signals follow from the controller's variable alone.
         self._simple = tuple(
@@ -102,7 +94,7 @@ class RoutesPlant(Passing):
             for node, flows in zip(self.nodes, self._flowing, strict=True)
         )
         self.compared = (*self._queues, *map(compared_rate, self.senders))
-        jumping = tuple(move is _hold for move in self._moves)
+        jumping = tuple(move is hold for move in self._moves)
         #: Streams of which a link drops what it signals.
         self.thinning = tuple(
             s
@@ -111,7 +103,7 @@ class RoutesPlant(Passing):
         )
         self.kinks = Kinks(self.layout, jumping, self._simple, self.thinning)
         #: Of each link: whether its signals follow from the queue as well.
-        self.shows_queue = tuple(_reads_signals(node.aqm, _WAITING) for node in self.nodes)
+        self.shows_queue = tuple(signals_read(node.aqm, _WAITING) for node in self.nodes)
         #: Whether it is one link to which all packets come at once, from senders that answer a
         #: round trip later to signals that follow from controller and queues. Then no rate is heard
         #: of later, and the error of a step at its ends tells enough.
@@ -120,7 +112,7 @@ class RoutesPlant(Passing):
             and not self.at_rest
             and not any(stream.lag for stream in self.streams)
             and not any(map(self.answering, range(len(self.senders))))
-            and not _reads_signals(self.nodes[0].aqm, _RATES)
+            and not signals_read(self.nodes[0].aqm, _RATES)
         )
         self.reads = self._list_reads()
         #: What arrived of each stream before time 0, and what left.
@@ -141,21 +133,13 @@ class RoutesPlant(Passing):
             mine = found[path.round_trip]
             mine |= set(range(self.state.start, self.state.stop)) | set(path.queues)
             mine |= set(range(self.bands)) if self.shows_queue[0] else set()
-            mine |= {where.start + k for k in range(len(sender.states)) if _recalls(sender, k)}
+            mine |= {where.start + k for k in range(len(sender.states)) if recalls(sender, k)}
         return tuple(tuple(sorted(mine)) for mine in found)
 
     def nearest(self, mode: Mode) -> float:
         """Return how near the past is that somebody reads, however short queues become (s)."""
-        return min(
-            (
-                base
-                for base, active, listens in zip(
-                    self.base_rtt, mode.active, self.listens, strict=True
-                )
-                if active and listens
-            ),
-            default=math.inf,
-        )
+        hears = zip(self.base_rtt, mode.active, self.listens, strict=True)
+        return min((base for base, *heeds in hears if all(heeds)), default=math.inf)
 
     def _lay_out(self) -> None:
         aqms = [node.aqm for node in self.nodes]
@@ -255,9 +239,8 @@ class RoutesPlant(Passing):
 
     # What is heard
 
-    def past(self, t: float, view: View, mode: Mode, read: Read | None = None) -> list[Heard | None]:
+    def past(self, t: float, view: View, mode: Mode) -> list[Heard | None]:
         """Return what each class hears now; the past is read where it was attached."""
-        del read
         return [
             self._heard(i, t, view.tau, mode) if active and listens else None
             for i, (active, listens) in enumerate(zip(mode.active, self.listens, strict=True))
@@ -345,7 +328,7 @@ class RoutesPlant(Passing):
         for link, ((aqm, where), move) in enumerate(zip(self.laws, self._moves, strict=True)):
             rise = growth[self.first_queue[link]] / mode.capacity[link]
             queue = self._queues[link]
-            if queue is not None and move is not _hold:
+            if queue is not None and move is not hold:
                 slopes += queue.slopes(tuple(y[where]), view.seen[link], rise, held(mode, link))
             else:
                 slopes += [float(v) for v in move(aqm, tuple(y[where]), view.seen[link], rise)]
@@ -417,43 +400,3 @@ class RoutesPlant(Passing):
                 mine = slice(where.start - first, where.stop - first)
                 found[mine] = [float(v) for v in aqm.saturate(tuple(state[mine]))]
         return found
-
-
-def _hold(aqm: Aqm, state: tuple[float, ...], seen: Seen, rise: float) -> Sequence[Number]:
-    del aqm, seen, rise
-    return (0.0,) * len(state)
-
-
-def _drift(aqm: Aqm, state: tuple[float, ...], seen: Seen, rise: float) -> Sequence[Number]:
-    del rise
-    return aqm.drift(state, seen)
-
-
-def _flow(aqm: Aqm, state: tuple[float, ...], seen: Seen, rise: float) -> Sequence[Number]:
-    return aqm.flow(state, seen, rise)
-
-
-def _move_of(aqm: Aqm, update: str) -> Move:
-    """Return how a law moves between its ticks, or without any."""
-    if aqm.update_interval is None:
-        return _flow if is_bounded(aqm) else _drift
-    if update == "continuous":
-        return _flow
-    return _drift if type(aqm).drift is not Aqm.drift else _hold
-
-
-def _reads_signals(aqm: Aqm, names: Sequence[str]) -> bool:
-    """Return whether what packets see depends on some of what is seen of the queue."""
-    try:
-        return not tape_of(aqm, "signals").reads.isdisjoint(names)
-    except UnsupportedError:
-        return True
-
-
-def _recalls(sender: Sender, state: int) -> bool:
-    """Return whether a sender's slopes depend on a state of one round trip ago; the first may."""
-    try:
-        reads = tape_of(sender, "rate").reads
-    except UnsupportedError:
-        return True
-    return state == 0 or f"{sender.states[state]}_delayed" in reads

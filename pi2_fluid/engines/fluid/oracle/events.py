@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from pi2_fluid.engines.fluid.history import Segment
-from pi2_fluid.engines.fluid.plant import Plant
-from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Heard, Mode, View
+from pi2_fluid.engines.fluid.oracle.history import Segment
+from pi2_fluid.engines.fluid.oracle.plant import Plant
+from pi2_fluid.engines.fluid.oracle.state import EMPTY, FREE, FULL, Heard, Mode, View
 
 T = TypeVar("T")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pi2_fluid.engines.fluid.history import BEGINNING, History
-from pi2_fluid.engines.fluid.plant import Plant
-from pi2_fluid.engines.fluid.state import Mode, View
+from pi2_fluid.engines.fluid.oracle.history import BEGINNING, History
+from pi2_fluid.engines.fluid.oracle.plant import Plant
+from pi2_fluid.engines.fluid.oracle.state import Mode, View
 
 
 class Row(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from pi2_fluid.engines.fluid.routes.layout import Layout
+from pi2_fluid.engines.fluid.oracle.layout import Layout
 
 #: Order above which a kink costs the method no more than its own error.
 MOST: Final = 2

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pi2_fluid.engines.fluid.history import BEGINNING, History, Reader, Segment, Stretch
-from pi2_fluid.engines.fluid.state import Mode
+from pi2_fluid.engines.fluid.oracle.history import BEGINNING, History, Reader, Segment, Stretch
+from pi2_fluid.engines.fluid.oracle.state import Mode
 
 
 class Past:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pi2_fluid.engines.fluid.state import Mode, View
+from pi2_fluid.engines.fluid.oracle.state import Mode, View
 
 if TYPE_CHECKING:
-    from pi2_fluid.engines.fluid.routes.trial import Trials
+    from pi2_fluid.engines.fluid.oracle.trial import Trials
 
 _RELATIVE: Final = 0.1  # added to a window (segments) to make its jumps relative
 _QUEUE: Final = 1e-3  # s, added to a delay
@@ -55,7 +55,7 @@ def _order_of_queue(run: Trials, before: Before, queue: int) -> int | None:
     if run.plant.dual:
         if abs(now - then) > allowed * (now + _QUEUE):
             return 0
-        slopes = [_delay_slope(run.plant, queue, run.t, each) for each in (before, _now(run))]
+        slopes = [_delay_slope(run, queue, each) for each in (before, _now(run))]
         return 1 if abs(slopes[1] - slopes[0]) > allowed else None
     if now != then:
         return 0
@@ -143,12 +143,12 @@ def _rate_slopes(run: Trials, at: Before) -> Sequence[float]:
     return [(b - a) / (2.0 * _NUDGE) for a, b in zip(*ends, strict=True)]
 
 
-def _delay_slope(plant: object, queue: int, t: float, at: Before) -> float:
-    ends = [
-        plant.observe(t + nudge, _moved(at, nudge), at.mode).tau[queue]  # type: ignore[attr-defined]
+def _delay_slope(run: Trials, queue: int, at: Before) -> float:
+    before, after = (
+        run.plant.observe(run.t + nudge, _moved(at, nudge), at.mode).tau[queue]
         for nudge in (-_NUDGE, _NUDGE)
-    ]
-    return (ends[1] - ends[0]) / (2.0 * _NUDGE)
+    )
+    return (after - before) / (2.0 * _NUDGE)
 
 
 def _moved(at: Before, by: float) -> list[float]:

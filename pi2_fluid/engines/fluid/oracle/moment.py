@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi2_fluid.engines.fluid.history import Segment
-from pi2_fluid.engines.fluid.state import Mode
+from pi2_fluid.engines.fluid.oracle.history import Segment
+from pi2_fluid.engines.fluid.oracle.state import Mode
 
 
 class Moment:
-    """One instant. How links are shared is found out when it is asked for; see `RoutesPlant`.
+    """One instant. How links are shared is found out when it is asked for; see `Plant`.
 
     Parameters
     ----------

@@ -27,13 +27,13 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.engines.fluid.beginning import Beginning
-from pi2_fluid.engines.fluid.routes.moment import Moment
-from pi2_fluid.engines.fluid.routes.passing import Entered, Outflow
-from pi2_fluid.engines.fluid.routes.past import Past
-from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
-from pi2_fluid.engines.fluid.routes.resting import Resting, rest_of
-from pi2_fluid.engines.fluid.state import EMPTY, Basin, Heard, Mode, View
-from pi2_fluid.engines.fluid.tangents import (
+from pi2_fluid.engines.fluid.oracle.moment import Moment
+from pi2_fluid.engines.fluid.oracle.passing import Entered, Outflow
+from pi2_fluid.engines.fluid.oracle.past import Past
+from pi2_fluid.engines.fluid.oracle.plant import Plant
+from pi2_fluid.engines.fluid.oracle.resting import Resting, rest_of
+from pi2_fluid.engines.fluid.oracle.state import EMPTY, Basin, Heard, Mode, View
+from pi2_fluid.engines.fluid.oracle.tangents import (
     QueueTangent,
     Tangent,
     dot,
@@ -69,7 +69,7 @@ class _Stage(NamedTuple):
     """Packets per second of each stream."""
 
 
-class LinearRoutesPlant(RoutesPlant):
+class LinearPlant(Plant):
     """A plant of several links whose laws are their tangents."""
 
     floors = False

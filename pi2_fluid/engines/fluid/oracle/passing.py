@@ -1,6 +1,6 @@
 """What passes the queues of a network: what arrives, what leaves, and what classes hear of it.
 
-Links of dual queues are shared as their laws say; see `RoutesPlant`, whose part this is.
+Links of dual queues are shared as their laws say; see `Plant`, whose part this is.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Final, TypeAlias
 
-from pi2_fluid.engines.fluid.plant import UNSEEN, Plant, held, slopes_in_buffer
-from pi2_fluid.engines.fluid.routes.layout import Layout, Path, Stream
-from pi2_fluid.engines.fluid.routes.moment import Moment
-from pi2_fluid.engines.fluid.routes.past import Past
-from pi2_fluid.engines.fluid.sides import QueueCompared
-from pi2_fluid.engines.fluid.state import EMPTY, FULL, Heard, Mode
+from pi2_fluid.engines.fluid.oracle.equations import UNSEEN, Equations, held, slopes_in_buffer
+from pi2_fluid.engines.fluid.oracle.layout import Layout, Path, Stream
+from pi2_fluid.engines.fluid.oracle.moment import Moment
+from pi2_fluid.engines.fluid.oracle.past import Past
+from pi2_fluid.engines.fluid.oracle.sides import QueueCompared
+from pi2_fluid.engines.fluid.oracle.state import EMPTY, FULL, Heard, Mode
 from pi2_fluid.laws.aqm import Signal
 from pi2_fluid.laws.seen import Seen
 from pi2_fluid.network.network import Network, Node
@@ -30,8 +30,8 @@ Outflow: TypeAlias = tuple[float, dict[int, float]]
 Entered: TypeAlias = tuple[dict[int, float], float]
 
 
-class Passing(Plant):
-    """The part of a plant of several links that follows packets from queue to queue."""
+class Passing(Equations):
+    """The part of a plant that follows packets from queue to queue."""
 
     network: Network
     nodes: tuple[Node, ...]
@@ -44,7 +44,8 @@ class Passing(Plant):
     entered: dict[int, int]
     #: Streams of which a link drops what it signals.
     thinning: tuple[int, ...]
-    #: Links of dual queues.
+    #: Whether there are dual queues, and the links of these.
+    dual: bool
     _duals: tuple[int, ...]
     #: Whether signals follow from the controller's variable alone.
     _simple: tuple[bool, ...]

@@ -15,10 +15,10 @@ from typing import Final
 
 from pi2_fluid.engines.fluid.accuracy import Accuracy
 from pi2_fluid.engines.fluid.blame import blame_kink, require_probability
-from pi2_fluid.engines.fluid.events import Event, Trial, crossed_events, locate_event
-from pi2_fluid.engines.fluid.instants import Row
-from pi2_fluid.engines.fluid.routes.arrival import Arrivals
-from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
+from pi2_fluid.engines.fluid.oracle.arrival import Arrivals
+from pi2_fluid.engines.fluid.oracle.events import Event, Trial, crossed_events, locate_event
+from pi2_fluid.engines.fluid.oracle.instants import Row
+from pi2_fluid.engines.fluid.oracle.plant import Plant
 from pi2_fluid.engines.fluid.timeline import SAME, Schedule
 from pi2_fluid.errors import SolverError
 
@@ -33,10 +33,10 @@ _CROWD: Final = 1000
 _PACE: Final = 0.01
 
 
-class RoutesRun(Arrivals):
+class Run(Arrivals):
     """One trajectory in the making."""
 
-    def __init__(self, plant: RoutesPlant, schedule: Schedule, accuracy: Accuracy) -> None:
+    def __init__(self, plant: Plant, schedule: Schedule, accuracy: Accuracy) -> None:
         super().__init__(plant, schedule, accuracy)
         self.taken, self.stalled = 0, 0
         self.pace = (0, 0.0)  # how many steps were taken when it was last looked at, and when

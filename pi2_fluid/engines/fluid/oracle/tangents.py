@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.engines.fluid.state import Heard, State
+from pi2_fluid.engines.fluid.oracle.state import Heard, State
 from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.derivatives import differentiate
 from pi2_fluid.laws.seen import Seen

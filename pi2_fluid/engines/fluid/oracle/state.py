@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
-from pi2_fluid.engines.fluid.sides import Sides
+from pi2_fluid.engines.fluid.oracle.sides import Sides
 from pi2_fluid.laws.aqm import Signal
 from pi2_fluid.laws.seen import Seen
 
@@ -13,10 +12,6 @@ from pi2_fluid.laws.seen import Seen
 State: TypeAlias = float | tuple[float, ...]
 #: What a class hears: its state, its signal, and its round-trip time, one round trip ago.
 Heard: TypeAlias = tuple[State, float, float]
-
-
-#: Reads the past: from a group and an instant to state and mode then.
-Read: TypeAlias = "Callable[[int, float], tuple[float, list[float], Mode]]"
 
 EMPTY: Final = -1
 FREE: Final = 0

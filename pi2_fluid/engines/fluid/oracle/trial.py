@@ -22,12 +22,12 @@ from typing import Final
 
 from pi2_fluid.engines.fluid.accuracy import Accuracy
 from pi2_fluid.engines.fluid.blame import LAW_ERRORS, OUR_ERRORS, blame_failure
-from pi2_fluid.engines.fluid.events import Trial
-from pi2_fluid.engines.fluid.history import History, Reader, Segment, Stretch
-from pi2_fluid.engines.fluid.instants import Reporter
-from pi2_fluid.engines.fluid.routes.past import Past
-from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
-from pi2_fluid.engines.fluid.state import Heard, View
+from pi2_fluid.engines.fluid.oracle.events import Trial
+from pi2_fluid.engines.fluid.oracle.history import History, Reader, Segment, Stretch
+from pi2_fluid.engines.fluid.oracle.instants import Reporter
+from pi2_fluid.engines.fluid.oracle.past import Past
+from pi2_fluid.engines.fluid.oracle.plant import Plant
+from pi2_fluid.engines.fluid.oracle.state import Heard, View
 from pi2_fluid.engines.fluid.timeline import SAME, Schedule
 from pi2_fluid.errors import SolverError
 
@@ -44,7 +44,7 @@ _BY_DEFECT: Final = 0.6
 class Trials:
     """A trajectory in the making, and steps that it might take."""
 
-    def __init__(self, plant: RoutesPlant, schedule: Schedule, accuracy: Accuracy) -> None:
+    def __init__(self, plant: Plant, schedule: Schedule, accuracy: Accuracy) -> None:
         self.plant, self.schedule, self.accuracy = plant, schedule, accuracy
         self.t = 0.0
         self.y, self.mode = plant.initial()

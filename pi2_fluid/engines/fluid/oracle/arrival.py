@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pi2_fluid.engines.fluid.accuracy import NEGLIGIBLE
-from pi2_fluid.engines.fluid.events import Event, apply_event
-from pi2_fluid.engines.fluid.routes.jumps import Before, find_jumps
-from pi2_fluid.engines.fluid.routes.kinks import MOST, Part
-from pi2_fluid.engines.fluid.routes.trial import Trials
-from pi2_fluid.engines.fluid.state import EMPTY, View
+from pi2_fluid.engines.fluid.oracle.events import Event, apply_event
+from pi2_fluid.engines.fluid.oracle.jumps import Before, find_jumps
+from pi2_fluid.engines.fluid.oracle.kinks import MOST, Part
+from pi2_fluid.engines.fluid.oracle.state import EMPTY, View
+from pi2_fluid.engines.fluid.oracle.trial import Trials
 
 _STRONGEST: Final = 1  # order of kinks that are noted where steps adapt
 _SLIGHT: Final = 1e-12  # of a capacity: jumps of rates below it are none
