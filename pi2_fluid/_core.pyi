@@ -348,6 +348,50 @@ def mixture_boxes(
     most: int,
 ) -> int: ...
 
+class MatrixLoop:
+    def __init__(self, given: dict[str, Any], scale: float) -> None: ...
+    def response(
+        self,
+        w: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None, None, None))]: ...
+    def plant(
+        self,
+        w: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None, None, None))]: ...
+    def characteristic(
+        self,
+        w: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        *,
+        closed: bool,
+    ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None,))]: ...
+    def bound(self, w: float) -> float: ...
+    def count(self, longest: float, slow: float, *, closed: bool) -> int | None: ...
+    def crossings(
+        self, turning: float, *, quiet: bool
+    ) -> (
+        tuple[
+            Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+            Annotated[NDArray[numpy.complex128], dict(shape=(None, None))],
+            Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
+            Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
+        ]
+        | None
+    ): ...
+    def nearest(
+        self,
+        w: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        *,
+        fades: bool,
+    ) -> float | None: ...
+
 class LinearLoops:
     def __init__(
         self,

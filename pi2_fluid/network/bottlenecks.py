@@ -8,12 +8,13 @@ queue. Where all links have a price, which has no queue, rest is a convex proble
 `pi2_fluid.network.prices`.
 """
 
+# ruff: noqa: RUF009 - each field of `NetworkPoint` has a descriptor of its own
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from pi2_fluid.network.flows import (
     require_equal_packets,
     require_responsive,
 )
+from pi2_fluid.network.labels import Labels, Unlabelled, labelled, without_labels
 from pi2_fluid.network.links import LEAST_SIGNAL, NO_SIGNAL, Links
 from pi2_fluid.network.network import Network, Node
 from pi2_fluid.network.packets_only import refuse_losses, refuse_rings
@@ -110,22 +112,22 @@ class NetworkPoint:
     array([0.25, 0.75])
     """
 
-    bottleneck: xarray.DataArray
-    load: xarray.DataArray
-    controller: xarray.DataArray
-    price: xarray.DataArray
-    link_p: xarray.DataArray
-    link_p_prime: xarray.DataArray
-    queue_delay: xarray.DataArray
-    l4s_delay: xarray.DataArray
-    queue: xarray.DataArray
-    capacity: xarray.DataArray
-    p: xarray.DataArray
-    p_prime: xarray.DataArray
-    window: xarray.DataArray
-    rtt: xarray.DataArray
-    rate: xarray.DataArray
-    share: xarray.DataArray
+    bottleneck: xarray.DataArray = labelled("link")
+    load: xarray.DataArray = labelled("link")
+    controller: xarray.DataArray = labelled("link")
+    price: xarray.DataArray = labelled("link")
+    link_p: xarray.DataArray = labelled("link", "signal")
+    link_p_prime: xarray.DataArray = labelled("link", "signal")
+    queue_delay: xarray.DataArray = labelled("link")
+    l4s_delay: xarray.DataArray = labelled("link")
+    queue: xarray.DataArray = labelled("link")
+    capacity: xarray.DataArray = labelled("link")
+    p: xarray.DataArray = labelled("flows")
+    p_prime: xarray.DataArray = labelled("flows")
+    window: xarray.DataArray = labelled("flows")
+    rtt: xarray.DataArray = labelled("flows")
+    rate: xarray.DataArray = labelled("flows")
+    share: xarray.DataArray = labelled("link", "flows")
     unique: bool
     broken: tuple[str, ...]
     states: tuple[Any, ...]
@@ -133,8 +135,18 @@ class NetworkPoint:
     @property
     def signalling(self) -> xarray.DataArray:
         """Whether the link signals anything, by its controller or by its L4S queue alone."""
-        signals = np.any(self.link_p.to_numpy() > 0.0, axis=self.link_p.get_axis_num("signal"))
-        return self.controller.copy(data=(self.controller.to_numpy() > 0.0) | signals)
+        return self.controller.copy(data=self.signals_at)
+
+    @property
+    def signals_at(self) -> BoolArray:
+        """The same without names: (links,)."""
+        by_itself = self.numbers("controller") > 0.0
+        result: BoolArray = by_itself | np.any(self.numbers("link_p") > 0.0, axis=1)
+        return result
+
+    def numbers(self, name: str) -> np.ndarray[Any, Any]:
+        """Return one of the arrays without the names of links and flows, as a NumPy array."""
+        return without_labels(self, name)
 
     @property
     def waiting_delay(self) -> xarray.DataArray:
@@ -357,8 +369,6 @@ def _polish(links: Links, v: FloatArray) -> FloatArray | None:
 
 
 def _described(network: Network, links: Links, v: FloatArray) -> NetworkPoint:
-    import xarray
-
     rests = links.rests(v, least=0.0)
     responses = [links.response(index, rests) for index in range(len(links.flows))]
     p, rtt, states, sent = zip(*responses, strict=True)
@@ -392,36 +402,30 @@ def _described(network: Network, links: Links, v: FloatArray) -> NetworkPoint:
     names = {"link": list(links.names), "flows": list(network.class_names)}
     names["signal"] = ["classic", "scalable"]
 
-    # Arrays over the same dimensions share what these are made of.
-    made: dict[tuple[str, ...], xarray.DataArray] = {}
+    labels = Labels(names)
 
-    def labelled(values: object, *dims: str) -> xarray.DataArray:
-        array = np.asarray(values)
-        if dims not in made:
-            made[dims] = xarray.DataArray(array, {dim: names[dim] for dim in dims}, dims)
-        return made[dims].copy(deep=False, data=array)
+    def named(values: object) -> xarray.DataArray:
+        return cast("xarray.DataArray", Unlabelled(np.asarray(values), labels))
 
     responsive = [i for i, s in enumerate(senders) if s.signal is not None or s.thinned]
     rows = links.routing[full][:, responsive]
     return NetworkPoint(
-        bottleneck=labelled(full, "link"),
-        load=labelled(shares.sum(axis=1), "link"),
-        controller=labelled(u, "link"),
-        price=labelled(np.where([law.prices for law in links.laws], u, np.nan), "link"),
-        link_p=labelled(signals, "link", "signal"),
-        link_p_prime=labelled(
-            np.column_stack([np.sqrt(signals[:, 0]), signals[:, 1]]), "link", "signal"
-        ),
-        queue_delay=labelled(both[:, 0], "link"),
-        l4s_delay=labelled(both[:, 1], "link"),
-        queue=labelled(np.sum(parts * both, axis=1) * links.capacity, "link"),
-        capacity=labelled(links.capacity, "link"),
-        p=labelled(p, "flows"),
-        p_prime=labelled(list(map(linear_form, senders, p)), "flows"),
-        window=labelled(windows, "flows"),
-        rtt=labelled(rtt, "flows"),
-        rate=labelled(rate, "flows"),
-        share=labelled(shares, "link", "flows"),
+        bottleneck=named(full),
+        load=named(shares.sum(axis=1)),
+        controller=named(u),
+        price=named(np.where([law.prices for law in links.laws], u, np.nan)),
+        link_p=named(signals),
+        link_p_prime=named(np.column_stack([np.sqrt(signals[:, 0]), signals[:, 1]])),
+        queue_delay=named(both[:, 0]),
+        l4s_delay=named(both[:, 1]),
+        queue=named(np.sum(parts * both, axis=1) * links.capacity),
+        capacity=named(links.capacity),
+        p=named(p),
+        p_prime=named(list(map(linear_form, senders, p))),
+        window=named(windows),
+        rtt=named(rtt),
+        rate=named(rate),
+        share=named(shares),
         unique=bool(np.linalg.matrix_rank(rows) == len(rows)) if len(rows) else True,
         broken=tuple(broken),
         states=plain(tuple(states)),

@@ -14,7 +14,7 @@ NATIVE = Path(__file__).resolve().parents[2] / "pi2_fluid" / "native"
 FLOORS: list[set[str]] = [
     {""},
     {"laws", "margins"},
-    {"fluid", "lanes", "packet"},
+    {"fluid", "lanes", "matrices", "packet"},
     {"desk"},
     {"binding", "tests"},
 ]

@@ -24,7 +24,7 @@ def response_bound(loop: MatrixLoop, w: float) -> FloatArray:
     Entry by entry, with matrices of absolute values: X = s (I + F) - K, so that
     |X^-1| <= (I - G |K|/w)^-1 G/w with G >= |(I + F)^-1|; without s and w where nothing waits.
     """
-    fastest, driven, coupled, at_once, passes = _sizes(loop)
+    fastest, driven, coupled, at_once, passes = sizes_of(loop)
     rest = w - fastest
     if np.any(rest <= 0.0):
         return np.full((len(loop.signals),) * 2, np.inf)
@@ -47,7 +47,7 @@ def response_bound(loop: MatrixLoop, w: float) -> FloatArray:
     return plant
 
 
-class _Sizes(NamedTuple):
+class Sizes(NamedTuple):
     """Norms of the parts of each class, and how much queues may amplify."""
 
     fastest: FloatArray
@@ -63,7 +63,8 @@ class _Sizes(NamedTuple):
 
 
 @once
-def _sizes(loop: MatrixLoop) -> _Sizes:
+def sizes_of(loop: MatrixLoop) -> Sizes:
+    """Return the norms of a loop's parts."""
     rows = []
     for cls in loop.classes:
         fastest = sum(float(np.linalg.norm(np.atleast_2d(a), 2)) for a in (cls.a0, cls.a1))
@@ -72,7 +73,7 @@ def _sizes(loop: MatrixLoop) -> _Sizes:
         )
         rows.append((fastest, c * b, c * (e0 + e1), r))
     fastest, driven, coupled, at_once = np.array(rows).T
-    return _Sizes(fastest, driven, coupled, at_once, _passing_bound(loop))
+    return Sizes(fastest, driven, coupled, at_once, _passing_bound(loop))
 
 
 def _passing_bound(loop: MatrixLoop) -> FloatArray:

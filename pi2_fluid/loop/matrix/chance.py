@@ -145,7 +145,7 @@ class NoisyNetwork(ControlHints):
         noise = self._noise(0.0, "equal", "link")
         settles = self.nyquist_count() == 0
         variances = noise.spread().variable.sum(axis=0) if settles else np.inf
-        linear, rest = self.linear, self.operating_point.controller.to_numpy()
+        linear, rest = self.linear, self.operating_point.numbers("controller")
         found = np.full(rest.shape, np.nan)
         places = [linear.places[queue] for queue in linear.signals]
         found[places] = np.sqrt(variances) / rest[places]
@@ -176,7 +176,7 @@ class NoisyNetwork(ControlHints):
         density = np.zeros((len(linear.moving), len(linear.signals)))
         for column, queue in enumerate(linear.signals):
             place = linear.places[queue]
-            law, at_rest = self.network.nodes[place].aqm, point.controller.to_numpy()[place]
+            law, at_rest = self.network.nodes[place].aqm, point.numbers("controller")[place]
             require_lots(law, at_rest, alone=False)
             slopes = dict(zip(("classic", "scalable"), encode_slopes(law, at_rest), strict=True))
             packets = (point.share * point.capacity).to_numpy()[place]
@@ -184,7 +184,7 @@ class NoisyNetwork(ControlHints):
                 sender = self.network.flows[number].sender
                 if sender.signal is None or not linear.slopes[row, column]:
                     continue
-                p = float(point.link_p.to_numpy()[place, int(sender.signal == "scalable")])
+                p = float(point.numbers("link_p")[place, int(sender.signal == "scalable")])
                 scatter = p * (1.0 - p) / packets[number] * float(cut_factor(sender, cuts))
                 slope = float(slopes[sender.signal])
                 density[row, column] = scatter / slope**2 if slope else 0.0

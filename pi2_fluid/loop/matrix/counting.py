@@ -43,7 +43,7 @@ def count_modes(loop: MatrixLoop, update: str, without: Collection[int] = ()) ->
         scale = 1.0 / longest
         return matrix_characteristic(loop, 1j * w, scale, half_sample=half, without=without)
 
-    return count_right(curve, matrix_degree(loop, without), longest, _slowest(loop))
+    return count_right(curve, matrix_degree(loop, without), longest, slowest_of(loop))
 
 
 def count_sampled_modes(loop: MatrixLoop) -> int:
@@ -65,7 +65,7 @@ def count_sampled_modes(loop: MatrixLoop) -> int:
             result = result * held_polynomials(controller, 1j * w)[1]
         return result
 
-    low = 1e-6 * min(_slowest(loop), nyquist)
+    low = 1e-6 * min(slowest_of(loop), nyquist)
     turns = count_turns(curve, base_grid(low, nyquist, min(0.4 / longest, nyquist / 8)))
     return -1 if turns is None else open_loop + turns
 
@@ -86,5 +86,6 @@ def rightmost_modes(loop: MatrixLoop, update: str, n: int) -> ComplexArray:
     return resolved_roots(system, function, count_modes(loop, update), n)
 
 
-def _slowest(loop: MatrixLoop) -> float:
+def slowest_of(loop: MatrixLoop) -> float:
+    """Return the slowest rate of classes and controllers (1/s)."""
     return float(slowest_rate(loop.classes, loop.controllers))

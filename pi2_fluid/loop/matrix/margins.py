@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, FloatArray, IntArray
 
 #: Of a crossover: its frequency, what is left there, and what `PhaseCrossing` says of modes.
-_Place: TypeAlias = "tuple[float, float, int]"
+Place: TypeAlias = "tuple[float, float, int]"
 _QUARTER: Final = 4.0  # from one to the next of so many low frequencies
 _QUARTERS: Final = 60
 _RESOLVED: Final = 1e11  # of the smallest eigenvalue, what the largest may be
@@ -132,10 +132,10 @@ def _crossings_between(
     gains, phases = sorted(rows[: cells[0].size]), sorted(rows[cells[0].size :])
     if sampled:
         phases += _phases_at_end(loci[-1], end)
-    return _crossings_of(gains, phases, w, loci)
+    return crossings_of(gains, phases, w, loci)
 
 
-def _phases_at_end(values: ComplexArray, end: float) -> list[_Place]:
+def _phases_at_end(values: ComplexArray, end: float) -> list[Place]:
     """The phase crossovers at pi/T: of loci that are real and negative there."""
     return [
         (end, -math.log(-value.real), 1 if value.imag < 0.0 else -1)
@@ -178,12 +178,12 @@ def _crossings_one_by_one(
     gains = [(one.w, np.radians(one.phase_margin_deg), 0) for each in found for one in each.gain]
     phases = [(one.w, -np.log(one.gain), one.enters) for each in found for one in each.phase]
     polished = _polished(response, gains, -1j, end), _polished(response, phases, 1.0, end)
-    return _crossings_of(*polished, w, loci)
+    return crossings_of(*polished, w, loci)
 
 
-def _crossings_of(
-    gains: list[_Place],
-    phases: list[_Place],
+def crossings_of(
+    gains: list[Place],
+    phases: list[Place],
     w: FloatArray,
     loci: ComplexArray,
 ) -> Crossings:
@@ -281,7 +281,7 @@ def _fading(bound: Callable[[float], float], turning: float) -> float:
     raise SolverError("the loop's gain does not fall with frequency: check the laws.")
 
 
-def _polished(response: Matrices, found: list[_Place], turn: complex, end: float) -> list[_Place]:
+def _polished(response: Matrices, found: list[Place], turn: complex, end: float) -> list[Place]:
     """Newton's method from what eigenvalues have shown; a step that is not small is not taken.
 
     Two crossings are then one, where the determinant has no slope.

@@ -34,6 +34,7 @@ from pi2_fluid.loop.matrix.acks.response import loop_bound
 from pi2_fluid.loop.matrix.acks.system import AckMatrixLoop, linearize_network_acks
 from pi2_fluid.loop.matrix.bounds import response_bound
 from pi2_fluid.loop.matrix.chance import NoisyNetwork
+from pi2_fluid.loop.matrix.compiled import CompiledMatrix, compile_matrix
 from pi2_fluid.loop.matrix.counting import (
     count_modes,
     count_sampled_modes,
@@ -173,7 +174,7 @@ class NetworkLoop(NoisyNetwork):
         self.transport = transport
         self.clock = clock
         self.operating_point: NetworkPoint = _point or network_equilibrium(network)
-        names = [str(name) for name in self.operating_point.load.link.to_numpy()]
+        names = network.node_names
         self.bunch = validate_bunch(bunch, clock)
         if clock == "acks" and transport != "fifo":
             raise UnsupportedError(
@@ -181,8 +182,8 @@ class NetworkLoop(NoisyNetwork):
                 ' acknowledgements packets go through one after the other: use transport="fifo".'
             )
         refuse_thinned([flow.sender for flow in network.flows])
-        controller = self.operating_point.controller.to_numpy()
-        signal = np.flatnonzero(self.operating_point.signalling.to_numpy()).tolist()
+        controller = self.operating_point.numbers("controller")
+        signal = np.flatnonzero(self.operating_point.signals_at).tolist()
         for place in signal:
             require_ticks(network.nodes[place].aqm, controller[place], update)
         self._signalling = tuple(names[place] for place in signal)
@@ -211,6 +212,15 @@ class NetworkLoop(NoisyNetwork):
             *(row for row in self.operating_point.rows() if row[0] in shown),
         ]
         return html_table("Loop of a network", rows)
+
+    @property
+    def engine(self) -> str:
+        """What finds its margins: "compiled" code, or "python".
+
+        By both the same. What compiled code has no place for, such as loops that are sampled or
+        sent by acknowledgements, goes the other way.
+        """
+        return "python" if self._compiled is None else "compiled"
 
     @cached_property
     def linear(self) -> MatrixLoop:
@@ -268,7 +278,7 @@ class NetworkLoop(NoisyNetwork):
                 " open: leave one out."
             )
         twin = copy.copy(self)
-        for name in ("_crossings", "_margins", "_smallest"):
+        for name in ("_compiled", "_crossings", "_margins", "_smallest"):
             vars(twin).pop(name, None)
         twin.links = left
         twin.closed = tuple(name for name in self._signalling if name not in left)
@@ -510,6 +520,13 @@ class NetworkLoop(NoisyNetwork):
     def _on_axis(self, w: FloatArray) -> ComplexArray:
         return self._matrices(1j * w)
 
+    @cached_property
+    def _compiled(self) -> CompiledMatrix | None:
+        if self.clock == "acks" or self.update == "sampled":
+            return None
+        open = [self._signalling.index(name) for name in self.links]
+        return compile_matrix(self.linear, self.update, open)
+
     def _only(self, w: FloatArray) -> ComplexArray:
         """The only entry of L(jw)."""
         return self._on_axis(np.ravel(w))[:, 0, 0].reshape(np.shape(w))
@@ -537,6 +554,10 @@ class NetworkLoop(NoisyNetwork):
             return find_crossings_by_acks(
                 self.linear_acks, self._on_axis, self.update, self._bound, quiet=quiet
             )
+        if self._compiled is not None:
+            found = self._compiled.crossings(quiet=quiet)
+            if found is not None:
+                return found
         if self.update == "sampled":
             require_followable(self.linear)
         end = np.pi / self.linear.intervals[0] if self.update == "sampled" else np.inf
@@ -564,10 +585,15 @@ class NetworkLoop(NoisyNetwork):
         if self.update == "sampled":
             require_followable(self.linear)
             return count_sampled_modes(self.linear)
-        return count_modes(self.linear, self.update)
+        found = None if self._compiled is None else self._compiled.count()
+        return count_modes(self.linear, self.update) if found is None else found
 
     @cached_property
     def _smallest(self) -> float:
+        compiled = self._compiled
+        found = None if compiled is None else compiled.nearest(self._crossings.w)
+        if found is not None:
+            return found
         ends = self.clock == "acks" and np.isfinite(self.linear_acks.reach)
         fades = self.update != "sampled" and not ends
         return smallest_singular_value(self._on_axis, self._crossings, fades=fades)

@@ -177,7 +177,7 @@ def linearize_network(
         or reacts to the arrival rate.
     """
     _require_unique(point)
-    if not np.any(point.bottleneck.to_numpy() & point.signalling.to_numpy()):
+    if not np.any(point.numbers("bottleneck") & point.signals_at):
         raise UnsupportedError(
             "no node of this network signals at rest, so that there is no loop: lower a capacity,"
             " or add flows."
@@ -193,7 +193,7 @@ def linearize_network(
         law.encode(link.rest.controller)  # which a law without a loop refuses in its own words
     found = [linearize_aqm(law, link.rest, ()) for law, link in zip(laws, links, strict=True)]
     at_rest = list(
-        zip(senders, point.states, point.p.to_numpy(), point.rtt.to_numpy(), strict=True)
+        zip(senders, point.states, point.numbers("p"), point.numbers("rtt"), strict=True)
     )
     classes = [
         _without_still_states(
@@ -245,7 +245,7 @@ def _without_still_states(cls: LinearClass) -> LinearClass:
 def _require_unique(point: NetworkPoint) -> None:
     if point.unique:
         return
-    names, waits = point.load.link.to_numpy(), point.bottleneck.to_numpy()
+    names, waits = point.load.link.to_numpy(), point.numbers("bottleneck")
     full = [show_value(str(name)) for name in names[waits]]
     raise UnsupportedError(
         f"what the bottlenecks {', '.join(full)} signal is not unique, since the same flows fill"
@@ -324,8 +324,7 @@ def _slopes(
     slopes = np.zeros((len(senders), len(encoders)))
     adds = network.combine == "sum"
     names = network.node_names
-    kinds = point.link_p.coords["signal"].to_numpy().tolist()
-    probabilities = dict(zip(kinds, point.link_p.to_numpy().T, strict=True))
+    probabilities = dict(zip(("classic", "scalable"), point.numbers("link_p").T, strict=True))
     for row, (sender, flow) in enumerate(zip(senders, network.flows, strict=True)):
         if sender.signal is None:
             continue

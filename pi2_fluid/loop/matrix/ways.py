@@ -128,10 +128,11 @@ def ways_of(network: Network, point: NetworkPoint, senders: Sequence[Sender]) ->
         shares its link by a law of one's own.
     """
     places = places_of(network.node_names, network.flows)
-    delays = np.column_stack([point.queue_delay.to_numpy(), point.l4s_delay.to_numpy()])
-    full = point.bottleneck.to_numpy() & (point.signalling.to_numpy() | delays.any(axis=1))
+    delays = np.column_stack([point.numbers("queue_delay"), point.numbers("l4s_delay")])
+    signals, controller = point.signals_at, point.numbers("controller")
+    full = point.numbers("bottleneck") & (signals | delays.any(axis=1))
     scalable = np.array([sender.signal == "scalable" for sender in senders])
-    shares, capacity = point.share.to_numpy(), point.capacity.to_numpy()
+    shares, capacity = point.numbers("share"), point.numbers("capacity")
     links, pairs = list[FullLink](), list[Pair]()
     waits, served = list[bool](), list[float]()
     #: Of each link that is full: the queue of Classic packets, and that of L4S packets.
@@ -140,10 +141,8 @@ def ways_of(network: Network, point: NetworkPoint, senders: Sequence[Sender]) ->
         node, packets, own = network.nodes[place], float(capacity[place]), len(waits)
         classic, l4s = (float(delay) for delay in delays[place])
         dual, band = node.aqm.bands == 2, int(l4s > classic)
-        rest = QueueAtRest(
-            float(point.controller[place]), (classic, l4s) if dual else classic, packets
-        )
-        links.append(FullLink(place, own, rest, bool(point.signalling[place])))
+        rest = QueueAtRest(float(controller[place]), (classic, l4s) if dual else classic, packets)
+        links.append(FullLink(place, own, rest, bool(signals[place])))
         waits.append(max(classic, l4s) > 0.0)
         beside = dual & (scalable != bool(band)) & np.array([place in way for way in places])
         left = packets * (1.0 - float(np.sum(shares[place, beside])))

@@ -17,6 +17,7 @@
 #include "binding/lanes.h"
 #include "binding/laws.h"
 #include "binding/linear_loops.h"
+#include "binding/matrices.h"
 #include "binding/packet.h"
 #include "binding/proofs.h"
 #include "binding/replay_queues.h"
@@ -173,6 +174,7 @@ ValueError
     register_acks(module);
     register_alias_sums(module);
     register_proofs(module);
+    register_matrices(module);
     register_linear_loops(module);
     register_desk(module);
     register_lanes(module);

@@ -187,8 +187,8 @@ def linearize_network_acks(
     _require_classic_delays(network, point)
     # Where controllers and queues are does not depend on the clock.
     rates = linearize_network(network, point, rtt_terms)
-    delays, signalled = point.queue_delay.to_numpy(), point.controller.to_numpy() > 0.0
-    places = np.flatnonzero(point.bottleneck.to_numpy() & (signalled | (delays > 0.0)))
+    delays, signalled = point.numbers("queue_delay"), point.numbers("controller") > 0.0
+    places = np.flatnonzero(point.numbers("bottleneck") & (signalled | (delays > 0.0)))
     queues = {node.name: node.aqm for node in network.nodes}
     flows = on_their_ways(network.flows, queues, network.packet_size)
     senders = [flow.sender for flow in flows]
@@ -197,7 +197,7 @@ def linearize_network_acks(
     left = [i for i in range(len(senders)) if i not in moved]
     told, classes = 1.0 if rtt_terms == "exact" else 0.0, []
     for i in moved:
-        rest = point.states[i], float(point.p[i]), float(point.rtt[i])
+        rest = point.states[i], float(point.numbers("p")[i]), float(point.numbers("rtt")[i])
         waited = np.array(float(np.sum(ways.late[i])))
         cls = linearize_class(senders[i], rest, np.ones(()), waited, ())
         classes.append(
@@ -222,7 +222,7 @@ def linearize_network_acks(
         delays=delays[places],
         ways=ways.of(moved),
         slopes=rates.slopes[[rates.moving.index(i) for i in moved]],
-        heard=(point.rtt.to_numpy()[:, None] - signalled_at)[moved],
+        heard=(point.numbers("rtt")[:, None] - signalled_at)[moved],
         passive=ways.of(left),
         bunch=bunch,
     )
@@ -230,8 +230,9 @@ def linearize_network_acks(
 
 def _require_classic_delays(network: Network, point: NetworkPoint) -> None:
     """Refuse dual queues whose L4S packets wait: there they are no longer served as they come."""
-    for node, full, delay in zip(network.nodes, point.bottleneck, point.l4s_delay, strict=True):
-        if full and node.aqm.bands > 1 and float(delay) > 0.0:
+    delays, full = point.numbers("l4s_delay"), point.numbers("bottleneck")
+    for node, is_full, delay in zip(network.nodes, full, delays, strict=True):
+        if is_full and node.aqm.bands > 1 and float(delay) > 0.0:
             raise UnsupportedError(
                 f'L4S packets wait at node {node.name!r} at rest, which clock="acks" describes of'
                 ' one link only: use clock="rate", or more Classic flows there.'
@@ -247,14 +248,14 @@ def _ways_of(
     l4s = np.array([sender.signal == "scalable" for sender in senders])
     crosses = np.array([np.isin(places, route) for route in routes], float)
     waits = crosses * ~(l4s[:, None] & dual[places])
-    delays = point.queue_delay.to_numpy()
+    delays = point.numbers("queue_delay")
     forward = np.array(
         [
             _arrivals(flow, route, np.where(dual & ahead, 0.0, delays))[places]
             for flow, route, ahead in zip(network.flows, routes, l4s, strict=True)
         ]
     )
-    shares = point.share.to_numpy()[places].T
+    shares = point.numbers("share")[places].T
     shares = shares / np.sum(waits * shares, axis=0)
     return Ways(crosses, waits, forward * crosses, waits * delays[places], shares * crosses)
 
