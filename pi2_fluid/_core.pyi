@@ -232,15 +232,14 @@ def ack_margins(
 class AcksRun:
     def __init__(
         self,
-        link: dict[str, float],
-        accuracy: dict[str, float],
-        aqm: AqmLaw,
-        queue: dict[str, Any],
+        duration: float,
+        nodes: list[dict[str, Any]],
         classes: list[dict[str, Any]],
-        changes: Sequence[tuple[float, float]],
-        pushes: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
+        changes: Sequence[tuple[float, int, float]],
+        order: Sequence[int],
+        sum: bool,
+        past: float,
+        accuracy: dict[str, float],
     ) -> None: ...
     def advance(
         self,
@@ -252,10 +251,10 @@ class AcksRun:
         queue: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
         queue_delay: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
         controller: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-        p: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-        window: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-        leaving: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
         capacity: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        window: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        p: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        leaving: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
     ) -> tuple[int, str]: ...
     @property
     def time(self) -> float: ...

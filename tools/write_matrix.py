@@ -75,13 +75,14 @@ def _fluid(**options: Any) -> Callable[[pf.Scenario], Any]:
 
 
 def _acks(scenario: pf.Scenario) -> Any:
-    return pf.simulate(scenario, pf.Fluid(clock="acks"))
+    return pf.simulate(scenario, pf.Fluid(clock="acks", engine="c"))
 
 
-def _batch(engine: str) -> Callable[[pf.Scenario], Any]:
+def _batch(engine: str, **options: Any) -> Callable[[pf.Scenario], Any]:
     def batch(scenario: pf.Scenario) -> Any:
         where = "network." if len(scenario.network.nodes) > 1 else ""
-        return pf.fluid.batch(scenario, {f"{where}flows.0.count": [2, 3]}, engine=engine)
+        over = {f"{where}flows.0.count": [2, 3]}
+        return pf.fluid.batch(scenario, over, engine=engine, **options)
 
     return batch
 
@@ -101,9 +102,10 @@ WAYS: dict[str, Callable[[pf.Scenario], Any]] = {
     "fluid, sampled": _fluid(update="sampled"),
     "continuous": _fluid(update="continuous"),
     "linear": _fluid(linear=True),
-    "by acknowledgements": _acks,
+    "by acknowledgements, in C": _acks,
     "batch": _batch("auto"),
     "batch in C lanes": _batch("c"),
+    "batch by acknowledgements": _batch("threads", clock="acks"),
     "packets": lambda scenario: pf.simulate(scenario, pf.Packets(seeds=1)),
     "loop": _loop(update="continuous"),
     "loop, sampled": _loop(update="sampled"),

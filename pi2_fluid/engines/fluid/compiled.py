@@ -11,9 +11,7 @@ import numpy as np
 from pi2_fluid import _core
 from pi2_fluid.engines.fluid.accuracy import Accuracy
 from pi2_fluid.engines.fluid.beginning import Beginning
-from pi2_fluid.engines.fluid.oracle.layout import lay_out
-from pi2_fluid.engines.fluid.oracle.rows import by_band
-from pi2_fluid.engines.fluid.trace import Trace
+from pi2_fluid.engines.fluid.trace import Trace, empty_rows, trace_of
 from pi2_fluid.errors import SolverError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.programs import obstacle_of, queue_program, sender_program
@@ -98,55 +96,9 @@ def run_compiled(
         If there is no memory.
     """
     run = _core.RoutesRun(*pack(scenario, update, accuracy, beginning))
-    time = np.array(samples, dtype=float)
-    n, links, classes = len(time), len(scenario.network.nodes), len(scenario.flows)
     places = places_of(scenario.network.node_names, scenario.flows)
-    visits = [(link, i) for i, route in enumerate(places) for link in route]
     steps = max(1, _STEPS // sum(len(route) ** 2 for route in places))
-    queues_of = lay_out(scenario.network).queues_of
-    queues = sum(map(len, queues_of))
-    shapes = (queues, queues, links, links, classes, len(visits), len(visits))
-    rows = tuple(np.empty((n, size)) for size in shapes)
-    queue, delay, controller, capacity, window, p, leaving = rows
-
-    def advance(place: int) -> tuple[int, str]:
-        return run.advance(time, place, steps, *rows)
-
-    follow(advance, run, float(scenario.duration), progress, explained(run, accuracy))
-    if links == 1:
-        return Trace(
-            time=time,
-            queue=queue,
-            queue_delay=delay,
-            controller=controller[:, 0],
-            p=p,
-            window=window,
-            leaving=leaving,
-            capacity=capacity[:, 0],
-        )
-    link_p, link_leaving = np.zeros((n, links, classes)), np.zeros((n, links, classes))
-    for visit, (link, i) in enumerate(visits):
-        link_p[:, link, i], link_leaving[:, link, i] = p[:, visit], leaving[:, visit]
-    last = [route[-1] for route in places]
-    return Trace(
-        time=time,
-        queue=by_band(queues_of, queue),
-        queue_delay=by_band(queues_of, delay),
-        controller=controller,
-        p=_met(link_p, scenario.network.combine),
-        window=window,
-        leaving=link_leaving[:, last, list(range(classes))],
-        capacity=capacity,
-        link_p=link_p,
-        link_leaving=link_leaving,
-    )
-
-
-def _met(link_p: FloatArray, combine: str) -> FloatArray:
-    """Return with what probability a packet is signalled on its way."""
-    by_draws: FloatArray = 1.0 - np.prod(1.0 - link_p, axis=1)
-    added: FloatArray = np.minimum(link_p.sum(axis=1), 1.0)
-    return added if combine == "sum" else by_draws
+    return fill(run, scenario, samples, progress, steps, explained(run, accuracy))
 
 
 def explained(run: _core.RoutesRun, accuracy: Accuracy) -> Callable[[str], str]:
@@ -161,7 +113,7 @@ def explained(run: _core.RoutesRun, accuracy: Accuracy) -> Callable[[str], str]:
 
 
 def fill(
-    run: _core.AcksRun,
+    run: _core.RoutesRun | _core.AcksRun,
     scenario: Scenario,
     samples: Sequence[float] | FloatArray,
     progress: Callable[[float, float], None] | None,
@@ -172,7 +124,7 @@ def fill(
 
     Parameters
     ----------
-    run : AcksRun
+    run : RoutesRun or AcksRun
         At its beginning.
     scenario, samples, progress
         As for `run_compiled`.
@@ -182,23 +134,13 @@ def fill(
         Returns what an error of the kernel is in a sentence.
     """
     time = np.array(samples, dtype=float)
-    n, bands, classes = len(time), scenario.aqm.bands, len(scenario.flows)
-    trace = Trace(
-        time=time,
-        queue=np.empty((n, bands)),
-        queue_delay=np.empty((n, bands)),
-        controller=np.empty(n),
-        p=np.empty((n, classes)),
-        window=np.empty((n, classes)),
-        leaving=np.empty((n, classes)),
-        capacity=np.empty(n),
-    )
+    rows = empty_rows(scenario, len(time))
 
     def advance(place: int) -> tuple[int, str]:
-        return run.advance(time, place, steps, *trace[1:8])
+        return run.advance(time, place, steps, *rows)
 
     follow(advance, run, float(scenario.duration), progress, explain)
-    return trace
+    return trace_of(scenario, time, rows)
 
 
 def follow(

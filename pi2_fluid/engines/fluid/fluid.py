@@ -13,12 +13,10 @@ from pi2_fluid.engines.fluid import compiled
 from pi2_fluid.engines.fluid.accuracy import Accuracy
 from pi2_fluid.engines.fluid.acks.compiled import obstacle as acks_obstacle
 from pi2_fluid.engines.fluid.acks.compiled import run_compiled as run_compiled_acks
-from pi2_fluid.engines.fluid.acks.integration import Integrator, step_of
+from pi2_fluid.engines.fluid.acks.integration import Integrator
 from pi2_fluid.engines.fluid.acks.parts import Parts, split_counts
 from pi2_fluid.engines.fluid.acks.refusals import beyond_packets, require_clocked
 from pi2_fluid.engines.fluid.acks.reporting import trace_nodes
-from pi2_fluid.engines.fluid.acks.routes.integration import RoutesIntegrator
-from pi2_fluid.engines.fluid.acks.routes.reporting import trace_links
 from pi2_fluid.engines.fluid.beginning import begin, begin_links
 from pi2_fluid.engines.fluid.blame import named_by_oracle
 from pi2_fluid.engines.fluid.cohorts import Cohorts, split_starts
@@ -74,7 +72,7 @@ class _AckTask(NamedTuple):
 
     cohorts: Cohorts
     parts: Parts
-    integrator: Integrator | RoutesIntegrator
+    integrator: Integrator
     compiled: bool
     times: Any
 
@@ -123,7 +121,6 @@ class Fluid(Engine):
         acknowledgements, as in senders that do not pace: one packet for each, and what the window
         grows by. "acks" is for sampled queues, with steps that do not adapt: a
         thirty-second of the shortest path, at most 1.25 ms, unless `step` says otherwise. Order 2.
-        Over several links it runs in Python.
 
     Raises
     ------
@@ -266,13 +263,8 @@ class Fluid(Engine):
             beginning = (begin_links if several else begin)(scenario, self.initial)
         cohorts = split_starts(scenario, beginning)
         parts = split_counts(cohorts.scenario, cohorts.beginning)
-        whole = parts.scenario, parts.beginning, parts.copied
         compiled = self._compiles(acks_obstacle(scenario))
-        integrator: Integrator | RoutesIntegrator
-        if several:
-            integrator = RoutesIntegrator(whole[0], step, *whole[1:])
-        else:
-            integrator = Integrator(whole[0], step_of(scenario, step), *whole[1:])
+        integrator = Integrator(parts.scenario, step, parts.beginning, parts.copied)
         return _AckTask(cohorts, parts, integrator, compiled, times)
 
     def _prepare(self, scenario: Scenario) -> _Task:
@@ -339,9 +331,6 @@ def _follow_acks(
     task: _AckTask, scenario: Scenario, progress: Callable[[float, float], None] | None
 ) -> Trace:
     run = task.integrator
-    if isinstance(run, RoutesIntegrator):
-        run.run(progress)
-        return trace_links(run, task.times)
     if task.compiled:
         return named_by_oracle(
             lambda: run_compiled_acks(run, task.times, progress),

@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,7 +63,7 @@ void read_route(const Entries &e, std::size_t nodes, std::vector<int> &route, Nu
             refuse(e.what + " hops are not all at least 0.");
 }
 
-class RoutesRun {
+class RoutesRun : public Trajectory<pi2_routes, pi2_routes_advance, pi2_routes_destroy> {
   public:
     RoutesRun(double duration, const AllDescribed &nodes, const AllDescribed &classes, const AllDescribed &changes,
               bool continuous, bool sum, bool began, Told<Dict<double>> accuracy)
@@ -103,35 +101,11 @@ class RoutesRun {
         p.change_count = static_cast<int>(schedule.size());
         p.changes = schedule.data();
         p.counts = counts.data();
-        run.reset(pi2_routes_create(&p));
-        if (!run)
-            throw std::bad_alloc();
+        begin(pi2_routes_create(&p));
         places = many;
         for (const pi2_routes_node &node : all_nodes)
             queues += static_cast<std::size_t>(node.aqm->bands);
         members = hops.size();
-    }
-
-    std::pair<std::size_t, const char *> advance(const Line<const double> &samples, std::size_t place,
-                                                 long long most_steps, const Output &queue, const Output &queue_delay,
-                                                 const Output &controller, const Output &capacity, const Output &window,
-                                                 const Output &p, const Output &leaving)
-    {
-        const std::size_t n = samples.shape(0);
-        const pi2_routes_rows rows = {data_of(queue, n * queues),      data_of(queue_delay, n * queues),
-                                      data_of(controller, n * places), data_of(capacity, n * places),
-                                      data_of(window, n * members),    data_of(p, n * visits),
-                                      data_of(leaving, n * visits)};
-        int status;
-        if (busy)
-            throw std::runtime_error("this trajectory is being computed by another thread.");
-        busy = true;
-        {
-            nb::gil_scoped_release release;
-            status = pi2_routes_advance(run.get(), samples.data(), n, &place, rows, most_steps);
-        }
-        busy = false;
-        return {place, status_name(status)};
     }
 
     double time() const { return pi2_routes_time(run.get()); }
@@ -170,21 +144,13 @@ class RoutesRun {
         }
         return changes;
     }
-
-    struct Destroy {
-        void operator()(pi2_routes *r) const { pi2_routes_destroy(r); }
-    };
-    Kept borrowed; /* outlives the run, which reads from it */
-    std::unique_ptr<pi2_routes, Destroy> run;
-    std::size_t places = 0, queues = 0, members = 0, visits = 0;
-    bool busy = false;
 };
 
 } // namespace
 
 void register_routes(nb::module_ &module)
 {
-    nb::class_<RoutesRun>(module, "RoutesRun", R"(One trajectory of the fluid model, over one node or several, in the making (native/fluid/routes/routes.h).
+    nb::class_<RoutesRun> routes_run(module, "RoutesRun", R"(One trajectory of the fluid model, over one node or several, in the making (native/fluid/routes/routes.h).
 
 Parameters
 ----------
@@ -214,20 +180,10 @@ Raises
 ------
 ValueError
     A name is unknown or missing, or a route leads nowhere.
-)")
-        .def(nb::init<double, const AllDescribed &, const AllDescribed &, const AllDescribed &, bool, bool, bool,
-                      Told<Dict<double>>>(),
-             nb::arg("duration"), nb::arg("nodes"), nb::arg("classes"), nb::arg("changes"), nb::arg("continuous"),
-             nb::arg("sum"), nb::arg("began"), nb::arg("accuracy"))
-        .def("advance", &RoutesRun::advance, nb::arg("samples").noconvert(), nb::arg("place"), nb::arg("most_steps"),
-             nb::arg("queue").noconvert(), nb::arg("queue_delay").noconvert(), nb::arg("controller").noconvert(),
-             nb::arg("capacity").noconvert(), nb::arg("window").noconvert(), nb::arg("p").noconvert(),
-             nb::arg("leaving").noconvert(),
-             R"(Fill the rows of the times `samples` (s, rising) from `place` on; releases the GIL.
-
-Rows have an element per band of each node, node by node (queue, queue_delay), node (controller,
-capacity), class (window), or class and node of its route, class by class (p, leaving). Returns as `AcksRun.advance` does.
-)")
-        .def_prop_ro("time", &RoutesRun::time, "How far it is (s).")
-        .def_prop_ro("steps", &RoutesRun::steps, "Steps taken.");
+)");
+    routes_run.def(nb::init<double, const AllDescribed &, const AllDescribed &, const AllDescribed &, bool, bool, bool,
+                            Told<Dict<double>>>(),
+                   nb::arg("duration"), nb::arg("nodes"), nb::arg("classes"), nb::arg("changes"), nb::arg("continuous"),
+                   nb::arg("sum"), nb::arg("began"), nb::arg("accuracy"));
+    define_advance(routes_run);
 }

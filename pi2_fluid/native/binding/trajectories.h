@@ -15,7 +15,7 @@
 
 #include "binding/arguments.h"
 #include "binding/laws.h"
-#include "fluid/problem.h"
+#include "fluid/routes/problem.h"
 
 namespace binding {
 
@@ -70,21 +70,22 @@ inline const char *status_name(int status)
     return names[status];
 }
 
-template <typename Kernel> using Advance = int (*)(Kernel *, const double *, size_t, size_t *, pi2_fluid_rows, long long);
+template <typename Kernel>
+using Advance = int (*)(Kernel *, const double *, size_t, size_t *, pi2_routes_rows, long long);
 
 // One in the making, of the kernel's functions that go on with it and that end it.
 template <typename Kernel, Advance<Kernel> go_on, void (*destroy)(Kernel *)> class Trajectory {
   public:
     std::pair<std::size_t, const char *> advance(const Line<const double> &samples, std::size_t place,
                                                  long long most_steps, const Output &queue, const Output &queue_delay,
-                                                 const Output &controller, const Output &p, const Output &window,
-                                                 const Output &leaving, const Output &capacity)
+                                                 const Output &controller, const Output &capacity, const Output &window,
+                                                 const Output &p, const Output &leaving)
     {
         const std::size_t n = samples.shape(0);
-        const pi2_fluid_rows rows = {data_of(queue, n * bands), data_of(queue_delay, n * bands),
-                                     data_of(controller, n),    data_of(capacity, n),
-                                     data_of(p, n * members),   data_of(window, n * members),
-                                     data_of(leaving, n * members)};
+        const pi2_routes_rows rows = {data_of(queue, n * queues),      data_of(queue_delay, n * queues),
+                                      data_of(controller, n * places), data_of(capacity, n * places),
+                                      data_of(window, n * members),    data_of(p, n * visits),
+                                      data_of(leaving, n * visits)};
         int status;
         if (busy)
             throw std::runtime_error("this trajectory is being computed by another thread.");
@@ -98,13 +99,11 @@ template <typename Kernel, Advance<Kernel> go_on, void (*destroy)(Kernel *)> cla
     }
 
   protected:
-    void begin(Kernel *made, std::size_t its_bands, std::size_t classes)
+    void begin(Kernel *made)
     {
         run.reset(made);
         if (!run)
             throw std::bad_alloc();
-        bands = its_bands;
-        members = classes;
     }
 
     struct Destroy {
@@ -112,7 +111,7 @@ template <typename Kernel, Advance<Kernel> go_on, void (*destroy)(Kernel *)> cla
     };
     Kept borrowed; /* outlives the run, which reads from it */
     std::unique_ptr<Kernel, Destroy> run;
-    std::size_t bands = 1, members = 1;
+    std::size_t places = 0, queues = 0, members = 0, visits = 0;
 
   private:
     bool busy = false;
@@ -125,18 +124,20 @@ template <typename Run> nanobind::class_<Run> &define_advance(nanobind::class_<R
     its.def(
         "advance",
         [](Run &run, const Line<const double> &samples, std::size_t place, long long most_steps, const Output &queue,
-           const Output &queue_delay, const Output &controller, const Output &p, const Output &window,
-           const Output &leaving, const Output &capacity) {
-            return run.advance(samples, place, most_steps, queue, queue_delay, controller, p, window, leaving, capacity);
+           const Output &queue_delay, const Output &controller, const Output &capacity, const Output &window,
+           const Output &p, const Output &leaving) {
+            return run.advance(samples, place, most_steps, queue, queue_delay, controller, capacity, window, p, leaving);
         },
         nb::arg("samples").noconvert(), nb::arg("place"), nb::arg("most_steps"), nb::arg("queue").noconvert(),
-        nb::arg("queue_delay").noconvert(), nb::arg("controller").noconvert(), nb::arg("p").noconvert(),
-        nb::arg("window").noconvert(), nb::arg("leaving").noconvert(), nb::arg("capacity").noconvert(),
+        nb::arg("queue_delay").noconvert(), nb::arg("controller").noconvert(), nb::arg("capacity").noconvert(),
+        nb::arg("window").noconvert(), nb::arg("p").noconvert(), nb::arg("leaving").noconvert(),
         R"(Fill the rows of the times `samples` (s, rising) from `place` on; releases the GIL.
 
-Returns the first row that is not filled, and why: "done", "more" (after `most_steps` steps:
-call again), or an error after which the run is over: "stuck", "lost image", "not finite",
-"too old", "no memory".
+Rows have an element per band of each node, node by node (queue, queue_delay), node (controller,
+capacity), class (window), or class and node of its route, class by class (p, leaving). Returns
+the first row that is not filled, and why: "done", "more" (after `most_steps` steps: call again),
+or an error after which the run is over: "stuck", "lost image", "not finite", "too old",
+"no memory".
 )");
     its.def_prop_ro("time", &Run::time, "How far it is (s).");
     its.def_prop_ro("steps", &Run::steps, "Steps taken.");

@@ -1,4 +1,4 @@
-/* What a trajectory is made from, and what it is reported in. */
+/* What a class of a trajectory is made from, and how it may end. */
 #pragma once
 
 #include <stddef.h>
@@ -26,18 +26,6 @@ typedef struct {
     double start_jitter;          /* s over which its flows start */
     double x[PI2_SENDER_STATES];  /* state before time 0, or when it starts */
 } pi2_fluid_class;
-
-typedef struct {
-    double at;       /* s */
-    double capacity; /* packets/s, NaN: as it is */
-} pi2_fluid_change;
-
-/* Where the rows of a call go, one element per row and queue (q), row and class (c), or row. */
-typedef struct {
-    double *queue, *queue_delay;   /* q: packets, s */
-    double *controller, *capacity; /* the controller's variable; packets/s */
-    double *p, *window, *leaving;  /* c: probability of a signal, segments of a flow, packets/s that leave */
-} pi2_fluid_rows;
 
 enum {
     PI2_FLUID_DONE,       /* all rows are filled */

@@ -147,7 +147,7 @@ def kicked(scenario: pf.Scenario, p_prime: float, to: float, step: float) -> Int
     )
     initial = {"window": windows, "queue": queue, "controller": p_prime}
     run = Integrator(scenario, step, begin(scenario, initial))
-    run.state = (to, aqm.target)
+    run.links[0].state = (to, aqm.target)
     run.run()
     return run
 
@@ -236,6 +236,11 @@ def test_packets_echo_as_far_as_the_fluid_where_windows_are_large(p_prime, least
 # --- laws of nature --------------------------------------------------------------------------
 
 
+def lost(run: Integrator) -> float:
+    """Packets that found no room."""
+    return sum(passage.came[-1] - passage.real[-1] for (passage,) in run.passages)
+
+
 def followed(scenario: pf.Scenario, step: float, initial: Any = None) -> Integrator:
     """A trajectory with its counts."""
     run = Integrator(scenario, step, None if initial is None else begin(scenario, initial))
@@ -250,12 +255,12 @@ def test_what_is_sent_and_not_acknowledged_is_the_window_unless_senders_are_sile
     run = followed(pf.Scenario("6s", LINK, aqm, flows), 1e-3)
     times = np.array(run.times)
     silences = 0
-    for stream in run.streams:
-        sent, left = np.array(stream.sent), np.array(stream.left)
-        under_way = sent - np.interp(times - stream.path, times, left)
-        begun = np.array([stream.begun(t) for t in run.times])
-        window = stream.number * begun * np.array(stream.sizes)
-        later = times >= stream.start
+    for source, (passage,) in zip(run.sources, run.passages, strict=True):
+        sent, left = np.array(source.sent), np.array(passage.out.passed)
+        under_way = sent - np.interp(times - source.path, times, left)
+        begun = np.array([source.begun(t) for t in run.times])
+        window = source.number * begun * np.array(source.sizes)
+        later = times >= source.start
         too_many = (under_way - window)[later]
         assert too_many.min() > -1e-8
         grows = np.diff(sent)[later[1:]] > 1e-9
@@ -264,8 +269,8 @@ def test_what_is_sent_and_not_acknowledged_is_the_window_unless_senders_are_sile
         assert np.all(np.diff(sent) >= 0.0)
         assert np.all(np.diff(left) >= 0.0)
     assert silences > 10, "nobody was ever silent: the test asks nothing"
-    for line in run.lines:
-        total = sum(np.array(stream.left) for stream in line.streams)
+    for line in run.links[0].lines:
+        total = sum(np.array(passage.out.real) for passage in line.passages)
         np.testing.assert_allclose(total, line.served, atol=1e-8)
         assert min(np.subtract(line.arrived, line.served)) > -1e-9
 
@@ -518,15 +523,15 @@ def test_scenarios_that_it_does_not_follow_are_refused(fields: Any, said: str) -
     assert_sentence(pf.Fluid(clock="acks").obstacle(scenario), said)
 
 
-@pytest.mark.parametrize(("aqm", "lost"), [(PI2, 3.1134848), (pf.DualPi2(), 2.6870454)])
-def test_a_full_buffer_ends_slow_start_and_loses_what_comes(aqm, lost) -> None:
+@pytest.mark.parametrize(("aqm", "packets"), [(PI2, 3.1134848), (pf.DualPi2(), 2.6870454)])
+def test_a_full_buffer_ends_slow_start_and_loses_what_comes(aqm, packets) -> None:
     many = dataclasses.replace(RENO, count=5)
     run = followed(pf.Scenario("4s", pf.Link("10Mbit/s", 50), aqm, many), 1e-3)
     queue = np.array([sum(node.queue) for node in run.nodes])
     assert queue.max() == pytest.approx(50.0, abs=1e-6)
     # As in the limit of short steps: slow start ends when the buffer is full, not a step later.
-    assert run.lines[0].lost == pytest.approx(lost, abs=2e-4)
-    assert run.streams[0].sent[-1] == pytest.approx(run.lines[0].arrived[-1] + run.lines[0].lost)
+    assert lost(run) == pytest.approx(packets, abs=2e-4)
+    assert run.sources[0].sent[-1] == pytest.approx(run.links[0].lines[0].arrived[-1] + lost(run))
     result = pf.fluid.simulate(run.scenario, clock="acks")
     assert float(result.throughput.sum("flows").max()) < 10e6 * (1.0 + 1e-9)
     peak = float(result.window.max())
@@ -543,8 +548,8 @@ def test_more_than_the_link_carries_is_lost_at_the_full_buffer() -> None:
     flood = pf.Flows(pf.Cbr(rate="12Mbit/s", thinned=False), name="flood")
     scenario = pf.Scenario("4s", pf.Link("10Mbit/s", 150), PI2, [flood, RENO])
     run = followed(scenario, 1e-3)
-    lost = run.lines[0].lost
-    come = sum(stream.sent[-1] for stream in run.streams)
-    assert lost > 4.0 * 2e6 / 12000.0 - 150.0
-    assert come == pytest.approx(run.lines[0].served[-1] + run.lines[0].queue + lost, rel=1e-12)
-    assert run.lines[0].delay == pytest.approx(150.0 * 12000.0 / 10e6, rel=1e-9)
+    come = sum(source.sent[-1] for source in run.sources)
+    assert lost(run) > 4.0 * 2e6 / 12000.0 - 150.0
+    (line,) = run.links[0].lines
+    assert come == pytest.approx(line.served[-1] + line.queue + lost(run), rel=1e-12)
+    assert line.delays[-1] == pytest.approx(150.0 * 12000.0 / 10e6, rel=1e-9)

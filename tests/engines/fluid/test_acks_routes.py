@@ -12,8 +12,8 @@ import pytest
 from refusals import refused
 
 import pi2_fluid as pf
-from pi2_fluid.engines.fluid.acks.routes.integration import RoutesIntegrator
-from pi2_fluid.engines.fluid.acks.routes.order import order_within, ways_of
+from pi2_fluid.engines.fluid.acks.integration import Integrator
+from pi2_fluid.engines.fluid.acks.order import order_within, ways_of
 from pi2_fluid.engines.fluid.beginning import begin_links
 
 # Some loads are of no network.
@@ -88,7 +88,6 @@ ONE: dict[str, tuple[pf.Link, pf.Aqm, list[pf.Flows], list[pf.Change]]] = {
 @pytest.mark.parametrize("names", [("wide", "narrow"), ("narrow", "wide")])
 @pytest.mark.parametrize("name", ONE)
 def test_two_links_of_which_one_is_no_bottleneck_are_the_other_alone(name: str, names: Any) -> None:
-    # By the other integrator.
     link, aqm, flows, changes = ONE[name]
     alone = acks(pf.Scenario("1.5s", link, aqm, flows, changes), step="2ms", engine="python")
     nodes = [pf.Node(each, link if each == "narrow" else WIDE, aqm) for each in names]
@@ -195,7 +194,7 @@ def test_what_is_under_way_is_the_window_unless_senders_are_silent(aqm: pf.Aqm) 
         pf.Flows(pf.Scalable(), 4, "50ms", "back", route=("b", "a"), **hops),
         pf.Flows(pf.Reno(), 5, "40ms", "near", route="a", hops="4ms", start=0.5),
     ]
-    run = RoutesIntegrator(pf.Scenario("3s", network=pf.Network(nodes, flows)), 1e-3, None)
+    run = Integrator(pf.Scenario("3s", network=pf.Network(nodes, flows)), 1e-3, None)
     run.run()
     times, silences = np.array(run.times), 0
     for source, passages in zip(run.sources, run.passages, strict=True):
@@ -232,7 +231,7 @@ def test_signals_of_several_links_count_once(combine: str) -> None:
     network = dataclasses.replace(parking(update_interval="16ms"), combine=combine)
     rest = pf.equilibrium(network)
     scenario = pf.Scenario("0.5s", network=network)
-    run = RoutesIntegrator(scenario, 2e-3, begin_links(scenario, rest))
+    run = Integrator(scenario, 2e-3, begin_links(scenario, rest))
     run.run()
     for i, passages in enumerate(run.passages):
         out = passages[-1].out
@@ -276,10 +275,10 @@ def ring(hop: str, base_rtt: str = "40ms") -> pf.Network:
 
 def test_a_ring_shortens_steps_and_one_in_no_time_is_refused() -> None:
     near = pf.Scenario("0.2s", network=ring("0.5ms"))
-    assert RoutesIntegrator(near, None, None).step == pytest.approx(0.5e-3, rel=1e-4)
+    assert Integrator(near, None, None).step == pytest.approx(0.5e-3, rel=1e-4)
     assert order_within(ways_of(near.network), 2, 1e-3) is None
     with refused(pf.QuantityError, "around a ring", "0.0005"):
-        RoutesIntegrator(near, 1e-3, None)
+        Integrator(near, 1e-3, None)
     with refused(pf.UnsupportedError, "in no time", "give hops"):
         acks(pf.Scenario("0.2s", network=ring("0ms")))
     assert float(acks(near).queue_delay.max()) > 0.0
@@ -288,11 +287,6 @@ def test_a_ring_shortens_steps_and_one_in_no_time_is_refused() -> None:
 def test_a_step_longer_than_the_shortest_path_is_refused() -> None:
     with refused(pf.QuantityError, "longer than the shortest path"):
         acks(pf.Scenario("0.2s", network=parking()), step="40ms")
-
-
-def test_the_compiled_engine_says_that_it_has_no_routes() -> None:
-    with refused(pf.UnsupportedError, "several links", "not in the compiled engine"):
-        acks(pf.Scenario("0.2s", network=parking()), engine="c")
 
 
 def test_queues_before_time_0_must_be_below_what_windows_have_under_way() -> None:

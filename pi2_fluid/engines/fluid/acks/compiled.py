@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid import _core
 from pi2_fluid.engines.fluid.acks.integration import TOO_MANY_STEPS, Integrator
-from pi2_fluid.engines.fluid.acks.streams import Stream
+from pi2_fluid.engines.fluid.acks.links import Link
+from pi2_fluid.engines.fluid.acks.passages import Passage
 from pi2_fluid.engines.fluid.compiled import FAILURES, fill, unknown_law
 from pi2_fluid.engines.fluid.trace import Trace
 from pi2_fluid.laws.programs import queue_program, sender_program
@@ -20,13 +20,11 @@ if TYPE_CHECKING:
 
 _MOST_STEPS: Final = 20_000_000
 _MOST_BYTES: Final = 2.0**30  # that the past may take, as by the rate clock
-_STEPS: Final = 200_000  # of one class, between two looks at the keyboard: some 20 ms
+_STEPS: Final = 200_000  # of one class at one link, between two looks at the keyboard: some 20 ms
 
 
 def obstacle(scenario: Scenario) -> str:
     """Return what of a scenario the compiled engine does not know, "" if it knows everything."""
-    if len(scenario.network.nodes) > 1:
-        return 'several links with clock="acks"'
     if unknown := unknown_law(scenario):
         return unknown
     for flow in scenario.flows:
@@ -63,7 +61,7 @@ def run_compiled(
     MemoryError
         If there is no memory.
     """
-    steps = max(1, _STEPS // len(run.streams))
+    steps = max(1, _STEPS // sum(map(len, run.passages)))
 
     kernel = _core.AcksRun(*pack(run))
 
@@ -76,57 +74,73 @@ def run_compiled(
 
 def pack(run: Integrator) -> tuple[Any, ...]:
     """Return the arguments of `_core.AcksRun` that describe an integrator at its beginning."""
-    scenario, aqm = run.scenario, run.scenario.aqm
-    copied = run.copied or (None,) * len(run.streams)
+    classes = len(run.sources)
     return (
-        {
-            "duration": float(scenario.duration),
-            "capacity": run.capacity,
-            "buffer": run.buffer,
-            "update_interval": float(aqm.update_interval or math.inf),
-        },
+        float(run.scenario.duration),
+        [_pack_node(run, link) for link in run.links],
+        [_pack_class(run, i) for i in range(classes)],
+        run.changes,
+        [place.number + classes * (place.kind == "link") for place in run.order],
+        run.network.combine == "sum",
+        -run.times[0],
         {"step": run.step, "most_steps": float(_MOST_STEPS), "most_bytes": _MOST_BYTES},
-        queue_program(aqm, continuous=False),
-        {
-            "state": list(run.state[: len(aqm.pushed().initial())]),
-            "at_dequeue": run.at_dequeue,
-            "head": aqm.measures == "head",
-            "past": -run.times[0],
-            "waited": run.waited,
-        },
-        [
-            _pack_class(run, i, stream, -1 if other is None else other)
-            for i, (stream, other) in enumerate(zip(run.streams, copied, strict=True))
-        ],
-        [
-            (float(change.at), float(change.capacity) / run.bits)
-            for change in scenario.changes
-            if change.capacity is not None
-        ],
-        aqm.pushes(float(scenario.duration)),
     )
 
 
-def _pack_class(run: Integrator, i: int, stream: Stream, copied: int) -> dict[str, Any]:
-    sender, window = run.senders[i], stream.window
+def _pack_node(run: Integrator, link: Link) -> dict[str, Any]:
+    aqm = link.aqm
+    return {
+        "capacity": link.capacity,
+        "buffer": link.buffer,
+        "aqm": queue_program(aqm, continuous=False),
+        "update_interval": float(aqm.update_interval or 0.0),
+        "state": list(link.state[: len(aqm.pushed().initial())]),
+        "at_dequeue": link.at_dequeue,
+        "head": aqm.measures == "head",
+        "waited": link.delays[0],
+        "pushes": [float(push) for push in aqm.pushes(float(run.scenario.duration))],
+    }
+
+
+def _pack_class(run: Integrator, i: int) -> dict[str, Any]:
+    sender, source = run.senders[i], run.sources[i]
+    window, copied = source.window, run.copied[i] if run.copied else None
     return {
         "law": sender_program(sender),
         "state": _state(sender) if window is None else [window.now.size, *window.now.rest],
         "steady": window is None,
-        "signal": run.kinds[i],
-        "band": run.band[i],
-        "thinned": bool(sender.thinned and run.aqm.thins),
         "slow_start": window is not None and window.slow,
         "spreads": window is not None and window.spreads,
-        "copied": copied,
-        "count": stream.number,
-        "base_rtt": stream.path,
+        "copied": -1 if copied is None else copied,
+        "count": source.number,
+        "base_rtt": source.path,
+        "back": source.back,
         "round_trip": 0.0 if window is None else window.round_trip,
-        "start": stream.start,
-        "stop": stream.stop,
-        "start_jitter": stream.jitter,
-        "before": stream.before,
+        "start": source.start,
+        "stop": source.stop,
+        "start_jitter": source.jitter,
+        "before": source.before,
         "cutting": 0.0 if window is None else window.cutting,
+        "visits": [
+            _pack_visit(run, node, passage)
+            for node, passage in zip(run.ways[i].links, run.passages[i], strict=True)
+        ],
+    }
+
+
+def _pack_visit(run: Integrator, node: int, passage: Passage) -> dict[str, Any]:
+    past = passage.past
+    return {
+        "node": node,
+        "band": run.band(node, passage.owner),
+        "signal": run.links[node].kinds[passage.owner],
+        "thinned": passage.thinned,
+        "hop": passage.lag,
+        "rate": past.rate,
+        "took": past.took,
+        "waited": past.waited,
+        "met": past.met,
+        "p": past.p,
     }
 
 

@@ -1,127 +1,72 @@
 """From a scenario to the counts of its packets, step by step, without a derivative.
 
-Until t, class i has sent A_i, of which D_i has left the queue and K_i is acknowledged:
+Until t, class i has sent A_i. Of it A_ik has come to the k-th link of its way, of which D_ik has
+left, and K_i is acknowledged, with hops h_ik and the way back b_i,
 
-    A_i(t) = max(A_i before, K_i(t) + N_i W_i(t)),   K_i(t) = D_i(t - path_i),
-    D(t) = min(A(t), D before + what the link could serve),   D_i(t) = A_i(u), with A(u) = D(t),
+    A_i(t) = max(A_i before, K_i(t) + N_i W_i(t)),    A_i1(t) = A_i(t - h_i1),
+    A_ik(t) = D_i,k-1(t - h_ik),    K_i(t) = D_i,last(t - b_i),
+
+and each link serves what has come to it,
+
+    D(t) = min(A(t), D before + what the link could serve),   D_ik(t) = A_ik(u), with A(u) = D(t),
 
 so that u is when what leaves at t came, and t - u how long it waited. A dual queue has two such
-lines, which share the link as its law says of what each needs in a step. All of it is known at the
-end of a step no longer than the shortest path: W_i moves with acknowledgements that have come.
+lines, which share the link as its law says of what each needs in a step. A window that stays sends
+one packet for each that is acknowledged, whichever queues the others wait in, and what is under way
+is the window. A packet that some link has signalled is heard of when it is acknowledged. All of it
+is known at the end of a step no longer than the shortest path: W_i moves with acknowledgements that
+have come.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, Place
-from pi2_fluid.engines.fluid.acks.streams import Sent, Stream
-from pi2_fluid.engines.fluid.acks.windows import Window
+from pi2_fluid.engines.fluid.acks.beginnings import is_present, usual_delays, window_of
+from pi2_fluid.engines.fluid.acks.counts import Grid
+from pi2_fluid.engines.fluid.acks.links import CORNER, TINY, Line, Link, signals
+from pi2_fluid.engines.fluid.acks.order import step_and_order, step_of, ways_of
+from pi2_fluid.engines.fluid.acks.passages import Passage, Past
+from pi2_fluid.engines.fluid.acks.sources import Sent, Source
+from pi2_fluid.engines.fluid.acks.waiting import waits_before
 from pi2_fluid.engines.fluid.beginning import Beginning
-from pi2_fluid.engines.fluid.blame import require_probability
-from pi2_fluid.errors import QuantityError, ScenarioError, SolverError
+from pi2_fluid.errors import SolverError
 from pi2_fluid.laws.seen import Seen
-from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.routes import on_their_ways
 from pi2_fluid.network.scenario import Scenario
 
-PARTS: Final = 32  # of the shortest path: steps in which acknowledgements are on their way
-LONGEST: Final = 1.25e-3  # s: with it the delay is right to some 1e-7 s where nothing empties
 TOO_MANY_STEPS: Final = (
     "the trajectory needs more than {most} steps of at most {step:g} s: give a longer step, or a"
     " shorter duration."
 )
-MOST_KEPT: Final = 5_000_000  # steps, of each class and of the queue: some 2 GB, for all are kept
+MOST_KEPT: Final = 5_000_000  # steps, of each class and of each queue: some 2 GB, for all are kept
 SAME: Final = 1e-12  # s: instants closer than this are one
-TINY: Final = 1e-9  # packets, and seconds: what is no backlog, and no step worth splitting
-CORNER: Final = 1e-3  # packets: how far off a corner of what is sent may lie inside a step
 AGES: Final = 4.0  # longest delays that the past before time 0 reaches back
 
 
 class Node(NamedTuple):
-    """What is true at an instant, just after all that happens then."""
+    """What is true at an instant, just after all that happens then; link after link."""
 
     t: float
     queue: tuple[float, ...]
+    """Packets in every queue."""
     queue_delay: tuple[float, ...]
-    controller: float
-    capacity: float
-    p: tuple[float, ...]
-
-
-class _Trial(NamedTuple):
-    """A step that may still be split."""
-
-    t: float
-    per_second: float
-    sent: list[Sent]
-    arrived: list[float]
-    served: list[float]
-    lost: list[float]
-    split: float
-    """The part of it after which something happens that it must end on; 1: nothing."""
-
-
-def step_of(scenario: Scenario, step: float | None) -> float:
-    """Return the longest step (s), if not given a 32nd of the shortest path, at most 1.25 ms.
-
-    Raises
-    ------
-    QuantityError
-        If the one given is longer than the shortest path.
-    """
-    paths = [float(f.base_rtt) for f in scenario.flows if f.sender.constant_rate is None]
-    shortest = min(paths, default=math.inf)
-    if step is None:
-        return min(LONGEST, shortest / PARTS)
-    if step >= shortest:
-        raise QuantityError(
-            f"step = {step:g} s is longer than the shortest path, {shortest:g} s, whose"
-            f" acknowledgements a step must not outrun: give at most {shortest / 2.0:g} s."
-        )
-    return step
-
-
-class Fifo:
-    """One queue, first in, first out: what has arrived at it, and what has left it."""
-
-    def __init__(self, times: Grid, streams: list[Stream]) -> None:
-        self.times, self.streams = times, streams
-        self.arrived = [sum(s.sent[k] for s in streams) for k in (0, 1)]
-        self.served = [sum(s.left[k] for s in streams) for k in (0, 1)]
-        self.entry = Cursor(self.arrived)
-        self.delay = 0.0
-        #: Packets that found no room. They are acknowledged where they would have been, by those
-        #: that came before and after them.
-        self.lost = 0.0
-
-    @property
-    def queue(self) -> float:
-        """Packets that wait."""
-        return max(0.0, self.arrived[-1] - self.served[-1])
-
-    def keep(self, arrived: float, served: float, lost: float) -> Place:
-        """Take a step for good, and return where what leaves at its end had come."""
-        arrived -= lost
-        self.lost += lost
-        self.arrived.append(arrived)
-        self.served.append(served)
-        entered, times = self.entry.place(served), self.times
-        width = times[entered.cell + 1] - times[entered.cell]
-        came = times[entered.cell] + entered.part * width
-        self.delay = times[-1] - came if arrived - served > TINY else 0.0
-        return entered
+    controller: tuple[float, ...]
+    capacity: tuple[float, ...]
+    p: tuple[tuple[float, ...], ...]
+    """Of each link: with what probability it signals each class."""
 
 
 class Integrator:
-    """One trajectory by acknowledgements, in steps of order 2.
+    """One trajectory by acknowledgements, over one link or several, in steps of order 2.
 
     Parameters
     ----------
     scenario : Scenario
         In which no number of flows changes.
-    step : float
+    step : float, optional
         Longest step (s).
     beginning : Beginning, optional
         The state before time 0.
@@ -132,298 +77,219 @@ class Integrator:
     def __init__(
         self,
         scenario: Scenario,
-        step: float,
+        step: float | None,
         beginning: Beginning | None,
         copied: tuple[int | None, ...] = (),
     ) -> None:
-        self.copied = copied
-        self.scenario, self.step, self.aqm = scenario, step, scenario.aqm
-        self.bits = 8.0 * float(scenario.link.packet_size)
-        self.capacity = float(scenario.link.capacity) / self.bits
-        self.buffer = float(scenario.link.buffer)
-        self.at_dequeue = self.aqm.signals_at == "dequeue"
-        self.state: tuple[Any, ...] = tuple(map(float, self.aqm.initial()))
-        if beginning is not None:
-            self.state = beginning.controller
-        self.waited = waited = _waited(scenario, beginning)
-        paths = [float(flow.base_rtt) for flow in scenario.flows]
-        past = AGES * (1.0 + waited + max(paths))
-        self.times = Grid(past)
-        self.senders = [f.sender.on_link(scenario.link.packet_size) for f in scenario.flows]
-        thins = self.aqm.thins
-        #: Which signal a class sees, drops of what is thinned included.
-        self.kinds = [("classic" if thins and s.thinned else s.signal) for s in self.senders]
-        #: Which line a class waits in: of two, scalable senders in the second.
-        self.band = bands_of(scenario)
-        waits = (waited, 0.0)[: self.aqm.bands]
-        self.p = self._signals(waits, waited * self.capacity, 0.0)
-        self.streams = [self._stream(i, waits[band], beginning) for i, band in enumerate(self.band)]
-        self.lines = [
-            Fifo(self.times, [s for s, b in zip(self.streams, self.band, strict=True) if b == k])
-            for k in range(self.aqm.bands)
+        self.scenario, self.copied, self.network = scenario, copied, scenario.network
+        self.ways = ways_of(self.network)
+        most = step_of(scenario, step)
+        asked = step is not None
+        self.step, self.order = step_and_order(self.network, self.ways, most, asked=asked)
+        self.bits = 8.0 * float(scenario.packet_size)
+        names = self.network.node_names
+        #: When the capacity of which link changes to how many packets/s.
+        self.changes = [
+            (float(c.at), names.index(c.link or names[0]), float(c.capacity) / self.bits)
+            for c in scenario.changes
+            if c.capacity is not None
         ]
-        self.lines[0].delay = waited
+        laws = {node.name: node.aqm for node in self.network.nodes}
+        flows = on_their_ways(scenario.flows, laws, scenario.packet_size)
+        self.senders = [flow.sender for flow in flows]
+        waits = waits_before(scenario, self.ways, self.senders, beginning)
+        self.times = Grid(AGES * (1.0 + sum(waits) + max(float(f.base_rtt) for f in flows)))
+        self.links = self._links(waits, beginning)
+        self.usual = usual_delays(self.network, self.ways)
+        self.sources: list[Source] = []
+        self.passages: list[list[Passage]] = []
+        for i in range(len(flows)):
+            self._add_class(i, waits, beginning)
+        for k, link in enumerate(self.links):
+            mine = [
+                passage
+                for way, passages in zip(self.ways, self.passages, strict=True)
+                for place, passage in zip(way.links, passages, strict=True)
+                if place == k
+            ]
+            waited = (waits[k], 0.0)[: link.aqm.bands]
+            link.lines = [
+                Line(self.times, [p for p in mine if self.band(k, p.owner) == band], wait)
+                for band, wait in enumerate(waited)
+            ]
         self.nodes = [self._node()]
 
-    def _stream(self, i: int, waited: float, beginning: Beginning | None) -> Stream:
-        flows, sender = self.scenario.flows[i], self.senders[i]
+    # Before time 0
+
+    def _links(self, waits: list[float], beginning: Beginning | None) -> list[Link]:
+        found, place = [], 0
+        for k, (node, wait) in enumerate(zip(self.network.nodes, waits, strict=True)):
+            aqm = node.aqm
+            state = tuple(map(float, aqm.initial()))
+            if beginning is not None:
+                state = beginning.controller[place : place + len(state)]
+            place += len(state)
+            capacity = float(node.link.capacity) / self.bits
+            # Which signal a class sees here, drops of what is thinned included.
+            kinds = [
+                ("classic" if aqm.thins and sender.thinned else sender.signal)
+                if k in way.links
+                else None
+                for sender, way in zip(self.senders, self.ways, strict=True)
+            ]
+            delay: float | tuple[float, ...] = wait if aqm.bands == 1 else (wait, 0.0)
+            p = signals(aqm, state, Seen(delay, wait * capacity, 0.0, capacity), kinds, 0.0)
+            found.append(Link(aqm, capacity, float(node.link.buffer), state, [], kinds, p))
+        return found
+
+    def _add_class(self, i: int, waits: list[float], beginning: Beginning | None) -> None:
+        flows, sender, way = self.scenario.flows[i], self.senders[i], self.ways[i]
+        there = is_present(self.scenario, i, beginning)
+        waited = [waits[k] * (self.band(k, i) == 0) for k in way.links]
+        adds = self.network.combine == "sum"
+        met, signalled = [0.0], [self.links[k].p[i] if there else 0.0 for k in way.links]
+        for p in signalled:
+            met.append(min(1.0, met[-1] + p) if adds else met[-1] + p - met[-1] * p)
+        rate, before, window = 0.0, 0.0, None
         if sender.constant_rate is not None:
             rate = float(sender.sending_rate(sender.initial(1.0), 1.0))
-            before = rate * float(flows.count) if is_present(self.scenario, i, beginning) else 0.0
-            return Stream(flows, self.times, None, rate, (before * self._kept(i), waited, 0.0))
-        path = float(flows.base_rtt)
-        there = is_present(self.scenario, i, beginning)
-        if there and beginning is not None:
-            state, p, rtt = beginning.senders[i], self.p[i], path + waited
-            before = float(flows.count) * state[0] / rtt
-            hearing = (state[0] / rtt, p * state[0] / rtt)
-            cutting = cutting_at_rest(sender, state, *hearing, rtt)
+            before = rate * float(flows.count) * there
         else:
-            initial = sender.initial(float(flows.initial_window))
-            state = tuple(map(float, initial if isinstance(initial, tuple) else (initial,)))
-            before, cutting, p, hearing = 0.0, 0.0, 0.0, (0.0, 0.0)
-        # A reduction reckons with the queue delay that there is as a rule.
-        rest = path + (float(self.aqm.usual_delay) if self.band[i] == 0 else 0.0)
-        slow = bool(flows.slow_start) and sender.signal is not None and not there
-        window = Window(sender, state, rest, cutting, self.times, slow=slow, hearing=hearing)
-        return Stream(flows, self.times, window, 0.0, (before, waited, p))
+            path = float(flows.base_rtt)
+            round_trips = path + sum(self.usual[i]), path + sum(waited)
+            begun = (beginning.senders[i], met[-1]) if there and beginning is not None else None
+            window, before = window_of(self.scenario, i, sender, self.times, round_trips, begun)
+        source = Source(flows, self.times, window, rate, before, way.back)
+        feed, took, passages = source.feed, 0.0, []
+        for k, hop, wait, had, p in zip(way.links, way.hops, waited, met, signalled, strict=False):
+            thinned = self.links[k].aqm.thins and sender.thinned
+            past = Past(before, took + hop, wait, had, p)
+            passage = Passage(i, feed, hop, self.times, past, adds=adds, thinned=thinned)
+            passages.append(passage)
+            before *= 1.0 - p if thinned else 1.0
+            feed, took = passage.out, took + hop + wait
+        source.hear(feed)
+        self.sources.append(source)
+        self.passages.append(passages)
 
-    def _kept(self, i: int) -> float:
-        if not (self.aqm.thins and self.senders[i].thinned):
-            return 1.0
-        return 1.0 - float(self.aqm.encode(self.aqm.controller(self.state)).classic)
-
-    def _signals(self, delays: tuple[float, ...], queue: float, rate: float) -> list[float]:
-        seen = Seen(delays if len(delays) > 1 else delays[0], queue, rate, self.capacity)
-        signals = self.aqm.signals(self.state, seen)
-        require_probability(self.aqm, self.times[-1], self.state, signals)
-        return [float(getattr(signals, kind)) if kind else 0.0 for kind in self.kinds]
+    def band(self, link: int, i: int) -> int:
+        """Return which line of a link a class waits in: of two, scalable senders in the second."""
+        two = self.network.nodes[link].aqm.bands == 2
+        return int(two and self.senders[i].signal == "scalable")
 
     # In time
 
     def run(self, progress: Callable[[float, float], None] | None = None) -> None:
         """Follow the scenario to its end."""
         end, reported = float(self.scenario.duration), -1
-        capacity = {
-            float(change.at): float(change.capacity) / self.bits
-            for change in self.scenario.changes
-            if change.capacity is not None
-        }
-        ticking = self.aqm.update_interval
-        assert ticking is not None, "what has no ticks has been refused"
-        interval = float(ticking)
-        for at, ticks in _instants(self, capacity, interval):
+        changes = list(self.changes)
+        for at, ticking in self._instants([change[0] for change in changes]):
             self._reach(at)
-            for stream, other in zip(self.streams, self.copied, strict=False):
-                if other is not None and abs(stream.start - at) <= SAME:
-                    stream.copy(self.streams[other])
-            for when in list(capacity):
-                if when <= at + SAME:
-                    self.capacity = capacity.pop(when)
-            if ticks:
-                self._tick(interval)
+            for source, other in zip(self.sources, self.copied, strict=False):
+                if other is not None and abs(source.start - at) <= SAME:
+                    source.copy(self.sources[other])
+            while changes and changes[0][0] <= at + SAME:
+                _, number, capacity = changes.pop(0)
+                self.links[number].capacity = capacity
+            for k in ticking:
+                self.links[k].tick(self.times, float(self.links[k].aqm.update_interval or 0.0))
             self.nodes[-1] = self._node()
             part = int(100 * at / end)
             if progress is not None and part > reported:
                 progress(at, end)
                 reported = part
 
+    def _instants(self, changes: list[float]) -> Iterator[tuple[float, list[int]]]:
+        """Yield every instant at which something happens, and whose controllers tick then."""
+        end = float(self.scenario.duration)
+        found: list[tuple[float, int]] = [(end, -1)]
+        for k, link in enumerate(self.links):
+            interval = float(link.aqm.update_interval or math.inf)
+            ticks = int(end / interval * (1.0 + SAME))
+            found += [(n * interval, k) for n in range(1, ticks + 1)]
+        others = [*changes, *(at for source in self.sources for at in source.instants())]
+        found += [(at, -1) for at in others if 0.0 < at <= end]
+        before, ticking = 0.0, list[int]()
+        for at, k in sorted(found):
+            if at > before + SAME:
+                if before > 0.0:
+                    yield before, ticking
+                before, ticking = at, []
+            ticking = [*ticking, k] if k >= 0 else ticking
+        if before > 0.0:
+            yield before, ticking
+
     def _reach(self, at: float) -> None:
         """Go to an instant, before which nothing happens that is known beforehand."""
         steps, dt = 0, 0.0
+        # What is kept of two passages takes no more memory than what is of one source.
+        kept = len(self.sources) + sum(map(len, self.passages)) // 2 + len(self.links)
+        most = MOST_KEPT // kept
         while (left := at - self.times[-1]) > SAME:
             if steps <= 1:  # at first, after a step that was split, and for what rounding leaves
                 steps = max(1, math.ceil(left / self.step - 1e-9))
                 dt = left / steps
             else:
                 steps -= 1
-            trial = self._try(dt)
+            sent, split = self._try(dt)
             least = TINY / dt
-            if least < trial.split < 1.0 - least:
-                trial, steps = self._try(trial.split * dt), 0
-            self._keep(trial)
-            most = MOST_KEPT // (1 + len(self.streams))
+            if least < split < 1.0 - least:
+                self._take_back()
+                (sent, _), steps = self._try(split * dt), 0
+            self._settle(sent)
             if len(self.times) > most:
                 raise SolverError(TOO_MANY_STEPS.format(most=most, step=self.step))
 
-    def _try(self, dt: float) -> _Trial:
-        t = self.times[-1] + dt
-        sent = [
-            stream.advance(t, dt, self._kept(i), self.lines[band].delay)
-            for i, (stream, band) in enumerate(zip(self.streams, self.band, strict=True))
-        ]
-        arrived = [
-            sum(s.packets for s, b in zip(sent, self.band, strict=True) if b == k) - line.lost
-            for k, line in enumerate(self.lines)
-        ]
-        served, split = [], 1.0
-        for k, line in enumerate(self.lines):
-            could = line.served[-1] + self._service(k, arrived, dt)
-            served.append(min(arrived[k], could))
-            if line.queue > CORNER and arrived[k] - could < -CORNER:
-                split = min(split, line.queue / (line.queue + could - arrived[k]))
-        for stream, after in zip(self.streams, sent, strict=True):
-            window = stream.window
+    def _try(self, dt: float) -> tuple[list[Sent], float]:
+        """Take a step; return what classes have sent, and how much of it there should have been."""
+        t, split = self.times[-1] + dt, 1.0
+        waited = [self._waited(i) for i in range(len(self.sources))]
+        self.times.grow(t, 1.0 / dt)
+        sent: dict[int, Sent] = {}
+        for kind, number in self.order:
+            if kind == "link":
+                split = min(split, self.links[number].step(t, dt))
+                continue
+            source = self.sources[number]
+            sent[number] = after = source.step(t, dt, waited[number])
+            window = source.window
             if window is not None and window.slow and after.moved and after.moved.expected > 1.0:
                 before = window.now.expected
                 split = min(split, (1.0 - before) / (after.moved.expected - before))
-            if stream.silence > CORNER and after.silence < -CORNER:
-                split = min(split, stream.silence / (stream.silence - after.silence))
-        lost = [0.0] * len(self.lines)
-        over = sum(arrived) - sum(served) - self.buffer
-        if over > 0.0:
-            room = self.buffer - self._queue()
-            if room > CORNER and over > CORNER:
-                split = min(split, room / (room + over))
-            lost = self._overflow(over, arrived, served)
-        return _Trial(t, 1.0 / dt, sent, arrived, served, lost, split)
+            if source.silence > CORNER and after.silence < -CORNER:
+                split = min(split, source.silence / (source.silence - after.silence))
+        return [sent[i] for i in range(len(self.sources))], split
 
-    def _overflow(self, over: float, arrived: list[float], served: list[float]) -> list[float]:
-        """Return which packets of a step find no room: of those that came in it, and would wait."""
-        late = [
-            min(a - s, a - line.arrived[-1])
-            for a, s, line in zip(arrived, served, self.lines, strict=True)
-        ]
-        part = min(1.0, over / sum(late)) if sum(late) > 0.0 else 0.0
-        return [part * packets for packets in late]
+    def _take_back(self) -> None:
+        self.times.take_back()
+        for source in self.sources:
+            source.take_back()
+        for link in self.links:
+            link.take_back()
 
-    def _service(self, k: int, arrived: list[float], dt: float) -> float:
-        """Return how many packets of a line the link could serve in a step."""
-        if len(self.lines) == 1:
-            return self.capacity * dt
-        needs = [a - line.served[-1] for a, line in zip(arrived, self.lines, strict=True)]
-        backlogged = [j == k for j in range(len(self.lines))]
-        return float(self.aqm.serve(backlogged, [n / dt for n in needs], self.capacity)[k]) * dt
-
-    def _keep(self, trial: _Trial) -> None:
-        self.times.grow(trial.t, trial.per_second)
-        room = self.buffer - (sum(trial.arrived) - sum(trial.served) - sum(trial.lost))
-        for stream, sent, p in zip(self.streams, trial.sent, self.p, strict=True):
-            stream.keep(sent, p)
-            window = stream.window
+    def _settle(self, sent: list[Sent]) -> None:
+        """Take a step for good; slow start ends by a signal, or where a link on the way is full."""
+        full = {k for k, link in enumerate(self.links) if link.is_full()}
+        for source, way, after in zip(self.sources, self.ways, sent, strict=True):
+            source.settle(after)
+            window = source.window
             if window is None or not window.slow:
                 continue
-            full = room < CORNER and stream.start <= trial.t
-            if full or window.now.expected >= 1.0 - TINY:
+            meets = not full.isdisjoint(way.links) and source.start <= self.times[-1]
+            if meets or window.now.expected >= 1.0 - TINY:
                 window.leave_slow_start()
-        steps = zip(self.lines, trial.arrived, trial.served, trial.lost, strict=True)
-        entered = [line.keep(a, served, lost) for line, a, served, lost in steps]
-        if len(self.lines) > 1:  # L4S packets are marked by their own delay, too
-            self.p = self._signals(self._delays(), self._queue(), 0.0)
-        for stream, band, p in zip(self.streams, self.band, self.p, strict=True):
-            stream.serve(entered[band], p, at_dequeue=self.at_dequeue)
         self.nodes.append(self._node())
 
-    def _queue(self) -> float:
-        return sum(line.queue for line in self.lines)
-
-    def _delays(self) -> tuple[float, ...]:
-        return tuple(line.delay for line in self.lines)
-
-    def _tick(self, interval: float) -> None:
-        queue, dt = self._queue(), self.times[-1] - self.times[-2]
-        rate = sum(line.arrived[-1] - line.arrived[-2] for line in self.lines) / dt
-        delays = self._delays()
-        if self.aqm.measures != "head":
-            delays = tuple(line.queue / self.capacity for line in self.lines)
-        seen = Seen(delays if len(delays) > 1 else delays[0], queue, rate, self.capacity)
-        state = self.aqm.saturate(self.aqm.update(self.state, seen, interval))
-        self.state = tuple(map(float, state))
-        self.p = self._signals(self._delays(), queue, rate)
+    def _waited(self, i: int) -> float:
+        """Return how long what leaves the queues of a class's way has waited there in all (s)."""
+        return sum(self.links[k].delays[self.band(k, i)] for k in self.ways[i].links)
 
     def _node(self) -> Node:
         return Node(
             self.times[-1],
-            tuple(line.queue for line in self.lines),
-            self._delays(),
-            float(self.aqm.controller(self.state)),
-            self.capacity,
-            tuple(self.p),
+            tuple(line.queue for link in self.links for line in link.lines),
+            tuple(delay for link in self.links for delay in link.delays),
+            tuple(float(link.aqm.controller(link.state)) for link in self.links),
+            tuple(link.capacity for link in self.links),
+            tuple(tuple(link.p) for link in self.links),
         )
-
-
-def _instants(
-    run: Integrator, capacity: dict[float, float], interval: float
-) -> Iterator[tuple[float, bool]]:
-    """Yield every instant at which something happens, and whether the controller ticks then."""
-    end = float(run.scenario.duration)
-    ticks = [k * interval for k in range(1, int(end / interval * (1.0 + SAME)) + 1)]
-    others = [*capacity, *(at for stream in run.streams for at in stream.instants()), end]
-    found = sorted([(at, True) for at in ticks] + [(at, False) for at in others if 0.0 < at <= end])
-    before, ticked = 0.0, False
-    for at, ticks_now in found:
-        if at > before + SAME:
-            if before > 0.0:
-                yield before, ticked
-            before, ticked = at, ticks_now
-        else:
-            ticked = ticked or ticks_now
-    if before > 0.0:
-        yield before, ticked
-
-
-def bands_of(scenario: Scenario) -> tuple[int, ...]:
-    """Return which line each class waits in: of two, scalable senders in the second."""
-    two = scenario.aqm.bands == 2
-    return tuple(int(two and flow.sender.signal == "scalable") for flow in scenario.flows)
-
-
-def is_present(scenario: Scenario, i: int, beginning: Beginning | None) -> bool:
-    """Return whether a class has sent before time 0."""
-    return beginning is not None and scenario.flows[i].start == 0.0
-
-
-def _waited(scenario: Scenario, beginning: Beginning | None) -> float:
-    """Return how long packets have waited before time 0, all alike: the delay of that queue.
-
-    Windows and queue fit together where the windows' packets that are not on their path are those
-    that wait: a queue at rest does.
-    """
-    if beginning is None or beginning.queues[0] <= 0.0:
-        return 0.0
-    queue = beginning.queues[0]
-    there = [
-        i
-        for i, band in enumerate(bands_of(scenario))
-        if band == 0 and is_present(scenario, i, beginning)
-    ]
-    flights = [
-        (float(flow.count) * beginning.senders[i][0], float(flow.base_rtt))
-        for i, flow in enumerate(scenario.flows)
-        if i in there and flow.sender.constant_rate is None
-    ]
-    steady = sum(
-        float(scenario.flows[i].count)
-        * float(scenario.flows[i].sender.on_link(scenario.link.packet_size).sending_rate(1.0, 1.0))
-        for i in there
-        if scenario.flows[i].sender.constant_rate is not None
-    )
-
-    def waiting(delay: float) -> float:
-        return delay * (steady + sum(n / (path + delay) for n, path in flights))
-
-    if not steady and queue >= sum(n for n, _ in flights):
-        raise ScenarioError(
-            f"initial queue = {queue:g} packets is not below what the windows have under way: give"
-            " a shorter queue, or larger windows."
-        )
-    low, high = 0.0, 1.0
-    while waiting(high) < queue:
-        low, high = high, 2.0 * high
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if middle in {low, high}:
-            break
-        low, high = (middle, high) if waiting(middle) < queue else (low, middle)
-    return high
-
-
-def cutting_at_rest(
-    sender: Sender, state: tuple[float, ...], acks: float, marks: float, rtt: float
-) -> float:
-    """Return the segments per second that were cut in a past that goes on as it is."""
-    if sender.reduction == "at once":
-        return 0.0
-    x: Any = state if len(state) > 1 else state[0]
-    part = 1.0 / (1.0 + marks * rtt) if sender.pauses else 1.0
-    return float(sender.acked(x, part * acks, part * marks, rtt)[1])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pi2_fluid.engines.fluid.acks.integration import Fifo, Integrator
-from pi2_fluid.engines.fluid.acks.streams import Stream
-from pi2_fluid.engines.fluid.trace import Trace
+from pi2_fluid.engines.fluid.acks.integration import Integrator
+from pi2_fluid.engines.fluid.acks.passages import Passage
+from pi2_fluid.engines.fluid.acks.sources import Source
+from pi2_fluid.engines.fluid.trace import Rows, Trace, trace_of
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
@@ -32,40 +32,30 @@ def trace_nodes(run: Integrator, samples: FloatArray) -> Trace:
     def between(values: FloatArray) -> FloatArray:
         return np.stack([np.interp(samples, grid, line) for line in values.T], axis=1)
 
-    def rate(counts: Sequence[float]) -> FloatArray:
-        passed = np.array(counts)
-        found: FloatArray = (passed[ends] - passed[ends - 1]) / widths
+    def leaving(passage: Passage) -> FloatArray:
+        counts = np.array(passage.out.real)
+        found: FloatArray = (counts[ends] - counts[ends - 1]) / widths
         return found
 
-    def leaving(stream: Stream, line: Fifo) -> FloatArray:
-        if line.lost == 0.0:
-            return rate(stream.left)
-        # What found no room counts as acknowledged with the rest, but has not left by the link.
-        whole = np.sum([rate(each.left) for each in line.streams], axis=0)
-        return rate(stream.left) * rate(line.served) / np.where(whole > 0.0, whole, 1.0)
-
-    return Trace(
-        time=samples,
+    link_p = column("p")[held]
+    visits = [(link, i) for i, way in enumerate(run.ways) for link in way.links]
+    windows = [_sampled_window(source, times, samples) for source in run.sources]
+    rows = Rows(
         queue=between(column("queue")),
         queue_delay=between(column("queue_delay")),
         controller=column("controller")[held],
-        p=column("p")[held],
-        window=np.stack([sampled_window(stream, times, samples) for stream in run.streams], axis=1),
-        leaving=np.stack(
-            [
-                leaving(stream, run.lines[k])
-                for stream, k in zip(run.streams, run.band, strict=True)
-            ],
-            axis=1,
-        ),
         capacity=column("capacity")[held],
+        window=np.stack(windows, axis=1),
+        p=np.stack([link_p[:, link, i] for link, i in visits], axis=1),
+        leaving=np.stack([leaving(each) for way in run.passages for each in way], axis=1),
     )
+    return trace_of(run.scenario, samples, rows)
 
 
-def sampled_window(stream: Stream, times: FloatArray, samples: FloatArray) -> FloatArray:
+def _sampled_window(source: Source, times: FloatArray, samples: FloatArray) -> FloatArray:
     """Return the window; of a class without, what it sends in one round trip of the path."""
-    if stream.window is None:
-        begun = [stream.begun(t) * (stream.start <= t < stream.stop) for t in samples.tolist()]
-        return stream.rate * stream.path * np.array(begun)
-    sizes: FloatArray = np.interp(samples, times, np.array(stream.sizes))
+    if source.window is None:
+        begun = [source.begun(t) * (source.start <= t < source.stop) for t in samples.tolist()]
+        return source.rate * source.path * np.array(begun)
+    sizes: FloatArray = np.interp(samples, times, np.array(source.sizes))
     return sizes

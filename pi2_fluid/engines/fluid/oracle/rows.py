@@ -9,10 +9,10 @@ import numpy as np
 
 from pi2_fluid.engines.fluid.oracle.instants import Row
 from pi2_fluid.engines.fluid.oracle.plant import Plant
-from pi2_fluid.engines.fluid.trace import Trace
+from pi2_fluid.engines.fluid.trace import Trace, by_band
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import FloatArray
+    pass
 
 
 def trace_rows(plant: Plant, rows: Sequence[Row]) -> Trace:
@@ -49,25 +49,6 @@ def trace_rows(plant: Plant, rows: Sequence[Row]) -> Trace:
         link_p=None,
         link_leaving=None,
     )
-
-
-def by_band(queues_of: Sequence[Sequence[int]], values: FloatArray) -> FloatArray:
-    """Return values of all queues by link, or by link and band, 0 where a link has one, if not all.
-
-    Parameters
-    ----------
-    queues_of : sequence of sequence of int
-        The queues of each link.
-    values : array, shape (n, queues)
-        Of each sample.
-    """
-    most = max(map(len, queues_of))
-    if most == 1:
-        return values
-    found = np.zeros((len(values), len(queues_of), most))
-    for link, queues in enumerate(queues_of):
-        found[:, link, : len(queues)] = values[:, list(queues)]
-    return found
 
 
 def _window(plant: Plant, row: Row, i: int) -> float:

@@ -4,59 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fluid/acks/beginning.h"
 #include "fluid/acks/instants.h"
 #include "fluid/acks/report.h"
 #include "fluid/acks/rests.h"
-#include "fluid/acks/run.h"
 #include "fluid/acks/steps.h"
 
-static void set_stream(acks_stream *stream, const pi2_acks_class *from)
+static void count_places(pi2_acks *run, const pi2_acks_problem *problem)
 {
-    stream->law = from->law;
-    stream->parameters = from->parameters;
-    stream->states = from->law->states;
-    stream->plain = from->law->plain.known;
-    stream->steady = from->steady;
-    stream->signal = from->signal;
-    stream->band = from->band;
-    stream->thinned = from->thinned;
-    stream->slow = from->slow_start;
-    stream->spreads = from->spreads;
-    stream->copied = from->copied;
-    stream->goes_on = from->before > 0.0;
-    stream->number = from->count;
-    stream->per_flow = 1.0 / from->count;
-    stream->path = from->base_rtt;
-    stream->round_trip = from->round_trip;
-    stream->per_round_trip = 1.0 / from->round_trip;
-    stream->start = from->start;
-    stream->stop = from->stop;
-    stream->ramp = from->steady ? from->start_jitter : from->base_rtt;
-    stream->rate = from->steady ? from->law->sending_rate(from->parameters, from->x, 1.0) : 0.0;
-    stream->kept = 1.0;
-    memcpy(stream->window->x, from->x, sizeof stream->window->x);
-    stream->window->grown = from->x[0] + (from->spreads ? -0.5 * from->cutting * from->round_trip : 0.0);
-}
-
-static void set_parameters(pi2_acks *run, const pi2_acks_problem *problem)
-{
-    run->bands = problem->aqm->bands;
-    run->aqm = problem->aqm;
-    run->law = problem->parameters;
-    memcpy(run->state, problem->state, sizeof run->state);
-    run->capacity = problem->capacity;
-    run->buffer = problem->buffer;
-    run->interval = problem->update_interval;
     run->end = problem->duration;
     run->step = problem->step;
     run->most_steps = problem->most_steps;
     run->most_bytes = problem->most_bytes;
-    run->at_dequeue = problem->at_dequeue;
-    run->head = problem->head;
-    run->tick = 1.0;
     run->class_count = problem->class_count;
+    run->link_count = problem->node_count;
     run->change_count = problem->change_count;
-    run->push_count = problem->push_count;
+    for (int i = 0; i < problem->class_count; i++)
+        run->passage_count += problem->classes[i].length;
+    for (int k = 0; k < problem->node_count; k++)
+        run->line_count += problem->nodes[k].aqm->bands;
 }
 
 /* Space for `count` elements of `size` bytes, at least one; the first of them as they are there. */
@@ -71,103 +37,31 @@ static void *copy(const void *from, size_t count, size_t size)
 /* Returns 0 when there is no memory. */
 static int allocate(pi2_acks *run, const pi2_acks_problem *problem)
 {
-    const size_t classes = (size_t)run->class_count, bands = (size_t)run->bands;
-    run->streams = copy(NULL, classes, sizeof *run->streams);
-    run->active = copy(NULL, classes, sizeof *run->active);
-    run->lags = copy(NULL, 2 * classes, sizeof *run->lags);
-    run->p = copy(NULL, classes, sizeof *run->p);
-    run->p_before = copy(NULL, classes, sizeof *run->p);
+    const size_t classes = (size_t)run->class_count, passages = (size_t)run->passage_count;
+    const size_t links = (size_t)run->link_count;
+    run->sources = copy(NULL, classes, sizeof *run->sources);
+    run->passages = copy(NULL, passages, sizeof *run->passages);
+    run->members = copy(NULL, passages, sizeof *run->members);
+    run->active = copy(NULL, passages, sizeof *run->active);
+    run->lines = copy(NULL, (size_t)run->line_count, sizeof *run->lines);
+    run->links = copy(NULL, links, sizeof *run->links);
+    run->lags = copy(NULL, 2 * classes + passages, sizeof *run->lags);
+    run->order = copy(problem->order, classes + links, sizeof *run->order);
+    run->asked = copy(NULL, classes + links, sizeof *run->asked);
+    run->p = copy(NULL, passages, sizeof *run->p);
+    run->p_after = copy(NULL, passages, sizeof *run->p);
+    run->p_before = copy(NULL, passages, sizeof *run->p);
     run->changes = copy(problem->changes, (size_t)run->change_count, sizeof *run->changes);
-    run->pushes = copy(problem->pushes, run->push_count, sizeof *run->pushes);
-    return run->streams && run->active && run->lags && run->p && run->p_before && run->changes && run->pushes
-           && acks_past_create(&run->past, LINES + bands * PER_LINE + classes * PER_CLASS);
-}
-
-/* What a class had done by a time (s) before 0, in which its packets waited as long each. */
-static void set_past(const acks_stream *stream, const pi2_acks_class *from, double *row, double waited, double p)
-{
-    const double t = row[TIME];
-    double *at = row + stream->column;
-    at[SENT] = from->before * t;
-    at[LEFT] = from->before * (t - waited);
-    at[GIVEN] = p * at[SENT];
-    at[BORNE] = p * at[LEFT];
-    at[CUT] = from->cutting * t;
-    at[CUT_INTEGRAL] = 0.5 * from->cutting * t * t;
-    at[SIZE] = stream->steady ? 0.0 : from->x[0];
-}
-
-/* The time before 0, between two nodes. */
-static void set_rows(pi2_acks *run, const pi2_acks_problem *problem)
-{
-    const double waits[2] = {problem->waited, 0.0};
-    run->past.newest = run->past.width;
-    for (int node = 0; node < 2; node++) {
-        double *row = node ? acks_newest(&run->past) : run->past.rows;
-        row[TIME] = node ? 0.0 : -problem->past;
-        row[PER_SECOND] = 1.0 / problem->past;
-        for (int i = 0; i < run->class_count; i++) {
-            const acks_stream *stream = run->streams + i;
-            double *line = row + run->lines[stream->band].column;
-            set_past(stream, problem->classes + i, row, waits[stream->band], stream->steady ? 0.0 : run->p[i]);
-            line[ARRIVED] += row[stream->column + SENT];
-            line[SERVED] += row[stream->column + LEFT];
-        }
-        for (int k = 0; k < run->bands; k++) {
-            double *line = row + run->lines[k].column;
-            line[QUEUE] = line[ARRIVED] > line[SERVED] ? line[ARRIVED] - line[SERVED] : 0.0;
-            line[DELAY] = run->lines[k].delay;
-        }
+    if (!(run->sources && run->passages && run->members && run->active && run->lines && run->links && run->lags
+          && run->order && run->asked && run->p && run->p_after && run->p_before && run->changes))
+        return 0;
+    for (size_t k = 0; k < links; k++) {
+        run->links[k].pushes =
+            copy(problem->nodes[k].pushes, problem->nodes[k].push_count, sizeof *run->links[k].pushes);
+        if (!run->links[k].pushes)
+            return 0;
     }
-}
-
-/* The number of a lag (s), of a new one if there is none like it. */
-static size_t find_lag(pi2_acks *run, double time)
-{
-    size_t i = 0;
-    while (i < run->lag_count && run->lags[i].time != time)
-        i++;
-    if (i == run->lag_count)
-        run->lags[run->lag_count++].time = time;
-    run->longest = fmax(run->longest, time);
-    return i;
-}
-
-/* Of a class with a window. */
-static acks_place one_path_ago(const pi2_acks *run, const acks_stream *stream)
-{
-    size_t cursor = 0;
-    return acks_find_time(&run->past, &cursor, run->t - stream->path);
-}
-
-static void begin(pi2_acks *run, const pi2_acks_problem *problem)
-{
-    const pi2_seen seen = {{problem->waited, 0.0}, problem->waited * run->capacity, 0.0, run->capacity, 0.0};
-    run->lines[0].delay = problem->waited;
-    for (int k = 0; k < run->bands; k++)
-        run->lines[k].column = LINES + (size_t)k * PER_LINE;
-    for (int i = 0; i < run->class_count; i++) {
-        acks_stream *stream = run->streams + i;
-        set_stream(stream, problem->classes + i);
-        stream->column = LINES + (size_t)run->bands * PER_LINE + (size_t)i * PER_CLASS;
-        if (!stream->steady)
-            stream->path_ago = find_lag(run, stream->path);
-        if (stream->spreads)
-            stream->round_trip_ago = find_lag(run, stream->round_trip);
-    }
-    acks_signal_by(run, &seen);
-    acks_thin(run);
-    set_rows(run, problem);
-    for (int i = 0; i < run->class_count; i++) {
-        acks_stream *stream = run->streams + i;
-        if (!stream->steady) {
-            const acks_place back = one_path_ago(run, stream);
-            stream->window->acked = acks_at(back, stream->column + LEFT);
-            stream->window->heard = acks_at(back, stream->column + BORNE);
-        }
-        stream->packets = acks_newest(&run->past)[stream->column + SENT];
-        run->slow_count += stream->slow;
-    }
+    return 1;
 }
 
 pi2_acks *pi2_acks_create(const pi2_acks_problem *problem)
@@ -175,13 +69,8 @@ pi2_acks *pi2_acks_create(const pi2_acks_problem *problem)
     pi2_acks *run = calloc(1, sizeof *run);
     if (!run)
         return NULL;
-    set_parameters(run, problem);
-    if (!allocate(run, problem)) {
-        pi2_acks_destroy(run);
-        return NULL;
-    }
-    begin(run, problem);
-    if (!acks_collect(run)) {
+    count_places(run, problem);
+    if (!allocate(run, problem) || !acks_begin(run, problem) || !acks_collect(run)) {
         pi2_acks_destroy(run);
         return NULL;
     }
@@ -195,19 +84,28 @@ void pi2_acks_destroy(pi2_acks *run)
     if (!run)
         return;
     acks_past_destroy(&run->past);
-    free(run->streams);
+    for (int k = 0; run->links && k < run->link_count; k++)
+        free(run->links[k].pushes);
+    free(run->sources);
+    free(run->passages);
+    free(run->members);
     free(run->active);
+    free(run->lines);
+    free(run->links);
     free(run->lags);
+    free(run->order);
+    free(run->asked);
     free(run->p);
+    free(run->p_after);
     free(run->p_before);
     free(run->changes);
     free(run->others);
-    free(run->pushes);
+    free(run->kept);
     free(run);
 }
 
 /* Fills what can be said of the time up to the newest node. */
-static size_t report(const pi2_acks *run, const double *samples, size_t n, size_t i, pi2_fluid_rows rows)
+static size_t report(const pi2_acks *run, const double *samples, size_t n, size_t i, pi2_routes_rows rows)
 {
     for (; i < n && samples[i] + SAME < run->t; i++)
         acks_report(run, samples[i], 0, i, rows);
@@ -216,7 +114,7 @@ static size_t report(const pi2_acks *run, const double *samples, size_t n, size_
     return i;
 }
 
-int pi2_acks_advance(pi2_acks *run, const double *samples, size_t n, size_t *place, pi2_fluid_rows rows,
+int pi2_acks_advance(pi2_acks *run, const double *samples, size_t n, size_t *place, pi2_routes_rows rows,
                      long long most_steps)
 {
     size_t i = *place;
@@ -254,18 +152,33 @@ size_t pi2_acks_kept(const pi2_acks *run)
     return (run->past.newest - run->past.oldest) / run->past.width + 1;
 }
 
-void pi2_acks_count(const pi2_acks *run, pi2_acks_counts counts)
+static double acked(const pi2_acks *run, const acks_source *source)
+{
+    size_t cursor = run->past.oldest;
+    if (source->steady)
+        return 0.0;
+    return acks_at(acks_find_time(&run->past, &cursor, run->t - run->lags[source->back_ago].time,
+                                  acks_before(&run->past)),
+                   source->passed);
+}
+
+void pi2_acks_count(pi2_acks *run, pi2_acks_counts counts)
 {
     const double *row = acks_newest(&run->past);
     for (int i = 0; i < run->class_count; i++) {
-        acks_stream *stream = run->streams + i;
-        acks_catch_up(stream, &run->past);
-        counts.sent[i] = row[stream->column + SENT];
-        counts.left[i] = row[stream->column + LEFT];
-        counts.acked[i] = stream->steady ? 0.0 : acks_at(one_path_ago(run, stream), stream->column + LEFT);
+        acks_catch_up(run->sources + i, &run->past);
+        counts.sent[i] = row[run->sources[i].column + SENT];
+        counts.acked[i] = acked(run, run->sources + i);
     }
-    for (int k = 0; k < run->bands; k++) {
+    for (int k = 0; k < run->line_count; k++) {
         counts.arrived[k] = row[run->lines[k].column + ARRIVED];
-        counts.lost[k] = run->lines[k].lost;
+        counts.lost[k] = 0.0;
+    }
+    for (int i = 0; i < run->passage_count; i++) {
+        const acks_passage *passage = run->passages + i;
+        counts.came[i] = row[passage->came];
+        counts.left[i] = row[passage->passed];
+        if (run->lossy)
+            counts.lost[passage->line] += row[passage->came] - row[passage->real];
     }
 }

@@ -1,9 +1,10 @@
 #include "fluid/acks/instants.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "fluid/acks/links.h"
 #include "fluid/acks/rests.h"
-#include "fluid/acks/steps.h"
 #include "fluid/acks/windows.h"
 
 static int compare(const void *a, const void *b)
@@ -26,10 +27,10 @@ int acks_collect(pi2_acks *run)
     for (int i = 0; i < run->change_count; i++)
         add(run, run->changes[i].at);
     for (int i = 0; i < run->class_count; i++) {
-        const acks_stream *stream = run->streams + i;
-        add(run, stream->start);
-        add(run, stream->start + stream->ramp);
-        add(run, stream->stop);
+        const acks_source *source = run->sources + i;
+        add(run, source->start);
+        add(run, source->start + source->ramp);
+        add(run, source->stop);
     }
     add(run, run->end);
     qsort(run->others, (size_t)run->other_count, sizeof *run->others, compare);
@@ -42,25 +43,36 @@ static double other(const pi2_acks *run)
 }
 
 /* Ticks after the end do not count. */
-static double tick(const pi2_acks *run)
+static double tick(const pi2_acks *run, const acks_link *link)
 {
-    const double at = run->tick * run->interval;
+    const double at = link->tick * link->interval;
     return at <= run->end * (1.0 + SAME) ? at : INFINITY;
+}
+
+static double earliest(const pi2_acks *run)
+{
+    double next = other(run);
+    for (int k = 0; k < run->link_count; k++)
+        next = fmin(next, tick(run, run->links + k));
+    return next;
 }
 
 void acks_look_ahead(pi2_acks *run)
 {
     const double before = run->t;
     do {
-        run->next = other(run) < tick(run) ? other(run) : tick(run);
-        run->ticks = 0;
+        run->next = earliest(run);
         if (!isfinite(run->next))
             return;
         while (other(run) <= run->next + SAME)
             run->other++;
-        while (tick(run) <= run->next + SAME) {
-            run->tick++;
-            run->ticks = 1;
+        for (int k = 0; k < run->link_count; k++) {
+            acks_link *link = run->links + k;
+            link->ticks = 0;
+            while (tick(run, link) <= run->next + SAME) {
+                link->tick++;
+                link->ticks = 1;
+            }
         }
     } while (run->next <= before + SAME);
 }
@@ -68,48 +80,57 @@ void acks_look_ahead(pi2_acks *run)
 static void begin_copies(pi2_acks *run)
 {
     for (int i = 0; i < run->class_count; i++) {
-        acks_stream *stream = run->streams + i;
-        if (stream->copied < 0 || fabs(stream->start - run->next) > SAME)
+        acks_source *source = run->sources + i;
+        if (source->copied < 0 || fabs(source->start - run->next) > SAME)
             continue;
-        acks_catch_up(stream, &run->past);
-        acks_catch_up(run->streams + stream->copied, &run->past);
-        acks_copy_window(run, stream, run->streams + stream->copied);
+        acks_catch_up(source, &run->past);
+        acks_catch_up(run->sources + source->copied, &run->past);
+        acks_copy_window(run, source, run->sources + source->copied);
     }
 }
 
-/* Whether backlog, controller and windows still are numbers. */
+/* Whether backlogs, controllers and windows still are numbers. */
 static int is_finite(const pi2_acks *run)
 {
-    double sum = acks_queue(run) + run->state[0];
+    double sum = 0.0;
+    for (int k = 0; k < run->link_count; k++)
+        sum += acks_queue(run, run->links + k, acks_newest(&run->past)) + run->links[k].state[0];
     for (int i = 0; i < run->class_count; i++)
-        if (!run->streams[i].steady)
-            sum += run->streams[i].window[run->trial.now].x[0];
+        if (!run->sources[i].steady)
+            sum += run->sources[i].window[run->trial.now].x[0];
     return isfinite(sum);
 }
 
-static void update(pi2_acks *run)
+/* Packets/s that came in the last step. */
+static double arrival_rate(const pi2_acks *run, const acks_link *link)
 {
     const double *row = acks_newest(&run->past), *before = acks_before(&run->past);
-    const double dt = row[TIME] - before[TIME];
-    const size_t place = (size_t)run->tick - 2; /* the next tick has been looked up */
-    double after[PI2_AQM_STATES] = {0.0};
-    pi2_seen seen = {{0.0, 0.0}, acks_queue(run), 0.0, run->capacity, 0.0};
-    for (int k = 0; k < run->bands; k++) {
-        const acks_line *line = run->lines + k;
-        seen.queue_delay[k] = run->head ? line->delay : row[line->column + QUEUE] / run->capacity;
-        seen.arrival_rate += row[line->column + ARRIVED] - before[line->column + ARRIVED];
+    double came = 0.0;
+    for (int k = 0; k < link->bands; k++) {
+        const size_t column = run->lines[link->first_line + k].column + ARRIVED;
+        came += row[column] - before[column];
     }
-    seen.arrival_rate /= dt;
-    if (place < run->push_count)
-        run->state[0] += run->pushes[place];
-    run->aqm->update(run->law, run->state, &seen, run->interval, after);
-    run->aqm->saturate(run->law, after);
+    return came / (row[TIME] - before[TIME]);
+}
+
+static void update(pi2_acks *run, acks_link *link)
+{
+    const double *row = acks_newest(&run->past);
+    const size_t place = (size_t)link->tick - 2; /* the next tick has been looked up */
+    const double rate = arrival_rate(run, link);
+    double after[PI2_AQM_STATES] = {0.0};
+    pi2_seen seen = acks_seen(run, link, row, rate);
+    if (!link->head)
+        for (int k = 0; k < link->bands; k++)
+            seen.queue_delay[k] = row[run->lines[link->first_line + k].column + QUEUE] / link->capacity;
+    if (place < link->push_count)
+        link->state[0] += link->pushes[place];
+    link->aqm->update(link->law, link->state, &seen, link->interval, after);
+    link->aqm->saturate(link->law, after);
     for (int j = 0; j < PI2_AQM_STATES; j++)
-        run->state[j] = after[j];
-    acks_signal(run, seen.arrival_rate);
-    acks_thin(run);
-    if (!is_finite(run))
-        run->status = PI2_FLUID_NOT_FINITE;
+        link->state[j] = after[j];
+    seen = acks_seen(run, link, row, rate);
+    acks_signal(run, link, &seen, run->p);
 }
 
 void acks_happen(pi2_acks *run)
@@ -118,7 +139,11 @@ void acks_happen(pi2_acks *run)
     run->planned = 0.0;
     begin_copies(run);
     for (; run->change < run->change_count && run->changes[run->change].at <= run->next + SAME; run->change++)
-        run->capacity = run->changes[run->change].capacity;
-    if (run->ticks)
-        update(run);
+        run->links[run->changes[run->change].node].capacity = run->changes[run->change].capacity;
+    for (int k = 0; k < run->link_count; k++)
+        if (run->links[k].ticks)
+            update(run, run->links + k);
+    memcpy(run->p_after, run->p, (size_t)run->passage_count * sizeof *run->p);
+    if (!is_finite(run))
+        run->status = PI2_FLUID_NOT_FINITE;
 }

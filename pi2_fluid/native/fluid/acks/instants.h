@@ -1,4 +1,4 @@
-/* Instants that are known beforehand: ticks of the controller, changes of the capacity, starts and stops. */
+/* Instants that are known beforehand: ticks of controllers, changes of capacities, starts and stops. */
 #pragma once
 
 #include "fluid/acks/run.h"

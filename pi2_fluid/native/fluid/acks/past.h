@@ -1,19 +1,19 @@
 /* What has passed each place until each node of a growing grid of instants; older ones are forgotten.
  *
- * A node is a row of numbers: the time, then those of each line, then those of each class. Between two nodes all of
- * them are linear. Nodes are numbered from 0, where the time before 0 begins; node 1 is time 0.
+ * A node is a row of numbers: the time, then those of each queue, then those of each class and of its passages. Between
+ * two nodes all of them are linear. Nodes are numbered from 0, where the time before 0 begins; node 1 is time 0. While a
+ * step is tried, its end is the row behind the newest.
  */
 #pragma once
 
 #include <stddef.h>
 
-/* Columns of a row: the time (s), of each line, of each class. */
-enum { TIME, PER_SECOND, LINES };
+/* Columns of a row: the time (s), 1 over how long it is after the last, a count of nothing; then those of each queue. */
+enum { TIME, PER_SECOND, NOTHING, LINES };
 /* Packets that have arrived and left; that wait; how long (s) what leaves has waited. */
 enum { ARRIVED, SERVED, QUEUE, DELAY, PER_LINE };
-/* Packets sent and left; signals given to what has come, and to what has left; segments cut of a flow, and their
- * integral; the window. */
-enum { SENT, LEFT, GIVEN, BORNE, CUT, CUT_INTEGRAL, SIZE, PER_CLASS };
+/* Of a class: packets sent; segments cut of a flow, and their integral; the window. Passages say which are theirs. */
+enum { SENT, CUT, CUT_INTEGRAL, SIZE, PER_SOURCE };
 
 typedef struct {
     double *rows;
@@ -55,11 +55,11 @@ static inline int acks_has_room(const acks_past *past)
     return past->newest + past->width < past->slots * past->width;
 }
 
-/* Where a column that never falls reaches a value, of a plateau its end; fast where asked for in order, for `cursor`
- * is the cell found last, of those that are kept. */
+/* Where a column that never falls reaches a value, of a plateau its end, at the end of the step that is tried the latest;
+ * fast where asked for in order, for `cursor` is the cell found last, of those that are kept. */
 static inline acks_place acks_find(const acks_past *past, size_t *cursor, size_t column, double value)
 {
-    const size_t width = past->width, last = past->newest - width;
+    const size_t width = past->width, last = past->newest;
     const double *rows = past->rows + column;
     size_t cell = *cursor;
     acks_place place;
@@ -76,11 +76,11 @@ static inline acks_place acks_find(const acks_past *past, size_t *cursor, size_t
     return place;
 }
 
-/* The same of a time (s); of one after the newest node, what the last cell leads to. */
-static inline acks_place acks_find_time(const acks_past *past, size_t *cursor, double t)
+/* Where an instant `t` (s) lies, in the cell that begins with the row `last` at the latest. */
+static inline acks_place acks_find_time(const acks_past *past, size_t *cursor, double t, const double *last)
 {
     const size_t width = past->width;
-    const double *at = past->rows + *cursor, *last = past->rows + past->newest - width;
+    const double *at = past->rows + *cursor;
     acks_place place;
     while (at < last && at[width + TIME] <= t)
         at += width;

@@ -6,4 +6,4 @@
 /* Decides at `t`, a known instant, what they do until the next one. */
 void acks_choose_phases(pi2_acks *run, double t);
 /* Writes into the past what a class has been while it rested. */
-void acks_catch_up(acks_stream *stream, const acks_past *past);
+void acks_catch_up(acks_source *source, const acks_past *past);

@@ -2,50 +2,26 @@
 
 #include <string.h>
 
-#include "fluid/acks/lines.h"
-#include "fluid/acks/streams.h"
-#include "fluid/acks/windows.h"
-
-void acks_signal_by(pi2_acks *run, const pi2_seen *seen)
-{
-    const pi2_signal signal = run->aqm->signals(run->law, run->state, seen, NULL);
-    for (int i = 0; i < run->class_count; i++)
-        run->p[i] = run->streams[i].signal == PI2_FLUID_CLASSIC    ? signal.classic
-                    : run->streams[i].signal == PI2_FLUID_SCALABLE ? signal.scalable
-                                                                   : 0.0;
-}
-
-void acks_signal(pi2_acks *run, double rate)
-{
-    const double delays[2] = {run->lines[0].delay, run->bands == 2 ? run->lines[1].delay : 0.0};
-    const pi2_seen seen = {{delays[0], delays[1]}, acks_queue(run), rate, run->capacity, 0.0};
-    acks_signal_by(run, &seen);
-}
-
-void acks_thin(pi2_acks *run)
-{
-    for (int i = 0; i < run->class_count; i++)
-        if (run->streams[i].thinned)
-            run->streams[i].kept =
-                1.0 - run->aqm->encode(run->law, run->aqm->controller(run->law, run->state)).classic;
-}
+#include "fluid/acks/links.h"
+#include "fluid/acks/losses.h"
+#include "fluid/acks/sources.h"
 
 /* Ends the step where slow start is over or a silent sender resumes. */
-static void split_stream(pi2_acks *run, const acks_stream *stream)
+static void split_source(pi2_acks *run, const acks_source *source)
 {
-    const acks_window *now = stream->window + run->trial.now, *then = stream->window + !run->trial.now;
-    if (stream->slow && then->expected > 1.0)
+    const acks_window *now = source->window + run->trial.now, *then = source->window + !run->trial.now;
+    if (source->slow && then->expected > 1.0)
         acks_split_at(run, (1.0 - now->expected) / (then->expected - now->expected));
     if (now->silence > CORNER && then->silence < -CORNER)
         acks_split_at(run, now->silence / (now->silence - then->silence));
 }
 
-/* Where classes look in a step that ends at `t`: before now, for a step is shorter than any lag. */
+/* Where classes and passages look in a step that ends at `t`: in the step itself, where a hop is shorter. */
 static void look_back(pi2_acks *run, double t)
 {
     for (size_t i = 0; i < run->lag_count; i++) {
         acks_lag *lag = run->lags + i;
-        lag->place = acks_find_time(&run->past, &lag->cursor, t - lag->time);
+        lag->place = acks_find_time(&run->past, &lag->cursor, t - lag->time, acks_newest(&run->past));
     }
 }
 
@@ -60,45 +36,71 @@ static void set_trial(pi2_acks *run, double dt)
     step->before = acks_newest(&run->past);
     step->row = acks_newest(&run->past) + run->past.width;
     step->lags = run->lags;
+    step->row[TIME] = step->t;
+    step->row[PER_SECOND] = step->per_second;
+    step->row[NOTHING] = 0.0;
 }
 
-static void try_step(pi2_acks *run, double dt)
+/* How long what leaves the queues of a class's way has waited there in all (s). */
+static double waited(const pi2_acks *run, const acks_source *source, const double *row)
+{
+    const acks_passage *passages = run->passages + source->first;
+    double sum = 0.0;
+    for (int j = 0; j < source->length; j++)
+        sum += row[run->lines[passages[j].line].column + DELAY];
+    return sum;
+}
+
+static void ask_all(pi2_acks *run, double dt)
 {
     acks_trial step;
     set_trial(run, dt);
     step = run->trial;
     run->split = 1.0;
     look_back(run, step.t);
-    for (int j = 0; j < run->active_count; j++) {
-        const int i = run->active[j];
-        acks_stream *stream = run->streams + i;
-        acks_send(stream, &step, run->lines[stream->band].delay, run->p[i]);
-        if (stream->phase >= BUILDS_UP)
-            split_stream(run, stream);
+    for (int j = 0; j < run->asked_count; j++) {
+        const int i = run->asked[j];
+        acks_source *source = run->sources + i;
+        if (i >= run->class_count) {
+            acks_step_link(run, run->links + (i - run->class_count), &step);
+            continue;
+        }
+        acks_send(source, &step, waited(run, source, step.before));
+        if (source->phase >= BUILDS_UP)
+            split_source(run, source);
     }
-    acks_try_lines(run, dt);
 }
 
-/* Packets for which there is room at the end of the step that was tried. */
-static double room_of(const pi2_acks *run)
+static void try_step(pi2_acks *run, double dt)
 {
-    double arrived = 0.0, served = 0.0, lost = 0.0;
-    for (int k = 0; k < run->bands; k++) {
-        arrived += run->lines[k].arrived;
-        served += run->lines[k].served;
-        lost += run->lines[k].no_room;
+    ask_all(run, dt);
+    if (run->loses) {
+        run->loses = 0;
+        acks_begin_losses(run);
+        ask_all(run, dt);
     }
-    return run->buffer - (arrived - served - lost);
+}
+
+/* Whether hardly anything more finds room at some link of a class's way. */
+static int meets_full(const pi2_acks *run, const acks_source *source)
+{
+    for (int j = 0; j < source->length; j++) {
+        const acks_link *link = run->links + run->passages[source->first + j].link;
+        if (link->buffer - acks_queue(run, link, acks_newest(&run->past)) < CORNER)
+            return 1;
+    }
+    return 0;
 }
 
 static void end_slow_start(pi2_acks *run)
 {
-    const int full = room_of(run) < CORNER;
     for (int i = 0; i < run->class_count; i++) {
-        acks_stream *stream = run->streams + i;
-        const int started = stream->start <= run->t;
-        if (stream->slow && ((full && started) || stream->window[run->trial.now].expected >= 1.0 - TINY))
-            acks_leave_slow_start(run, stream);
+        acks_source *source = run->sources + i;
+        if (!source->slow)
+            continue;
+        if (source->window[run->trial.now].expected >= 1.0 - TINY
+            || (source->start <= run->t && meets_full(run, source)))
+            acks_leave_slow_start(run, source);
     }
 }
 
@@ -106,9 +108,9 @@ static void end_slow_start(pi2_acks *run)
 static void forget(pi2_acks *run)
 {
     size_t needed;
-    acks_find_time(&run->past, &run->forgotten, run->t - run->longest - TINY);
+    acks_find_time(&run->past, &run->forgotten, run->t - run->longest - TINY, acks_before(&run->past));
     needed = run->forgotten;
-    for (int k = 0; k < run->bands; k++)
+    for (int k = 0; k < run->line_count; k++)
         if (run->lines[k].entry < needed)
             needed = run->lines[k].entry;
     if (needed > run->past.oldest)
@@ -136,7 +138,7 @@ static void make_room(pi2_acks *run)
     moved = acks_past_compact(&run->past);
     for (size_t i = 0; i < run->lag_count; i++)
         move_cursor(&run->lags[i].cursor, moved);
-    for (int k = 0; k < run->bands; k++)
+    for (int k = 0; k < run->line_count; k++)
         move_cursor(&run->lines[k].entry, moved);
     move_cursor(&run->forgotten, moved);
     if (acks_past_is_crowded(&run->past))
@@ -146,32 +148,26 @@ static void make_room(pi2_acks *run)
 /* What is held from the newest node on. */
 static void hold(pi2_acks *run)
 {
-    memcpy(run->p_before, run->p, (size_t)run->class_count * sizeof *run->p);
-    run->controller_before = run->aqm->controller(run->law, run->state);
-    run->capacity_before = run->capacity;
+    memcpy(run->p_before, run->p, (size_t)run->passage_count * sizeof *run->p);
+    for (int k = 0; k < run->link_count; k++) {
+        acks_link *link = run->links + k;
+        link->controller_before = link->aqm->controller(link->law, link->state);
+        link->capacity_before = link->capacity;
+    }
 }
 
 static void keep(pi2_acks *run)
 {
-    acks_trial *step = &run->trial;
-    acks_place entered[2];
     if (!run->fresh)
         hold(run);
-    run->fresh = run->bands == 1; /* of two, L4S packets are marked by their own delay, too */
+    run->fresh = !run->dual_count; /* of two queues, L4S packets are marked by their own delay, too */
+    if (run->dual_count)
+        memcpy(run->p, run->p_after, (size_t)run->passage_count * sizeof *run->p);
     run->past.newest += run->past.width;
-    step->row[TIME] = run->t = step->t;
-    step->row[PER_SECOND] = step->per_second;
-    step->now = !step->now;
+    run->t = run->trial.t;
+    run->trial.now = !run->trial.now;
     if (run->slow_count)
         end_slow_start(run);
-    for (int k = 0; k < run->bands; k++)
-        entered[k] = acks_keep_line(run->lines + k, &run->past);
-    if (run->bands == 2)
-        acks_signal(run, 0.0);
-    for (int j = 0; j < run->active_count; j++) {
-        const int i = run->active[j];
-        acks_serve(run->streams + i, step, entered[run->streams[i].band], run->at_dequeue ? run->p[i] : -1.0);
-    }
 }
 
 /* Steps of equal length until the next known instant: at first, after one that was split, and for what rounding

@@ -1,21 +1,18 @@
-"""What the classes of a network send: windows, and what they hear from the ends of their ways."""
+"""What windows are before time 0, and how long packets wait as a rule."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Any, Final
 
-from pi2_fluid.engines.fluid.acks.counts import Grid, count_at
-from pi2_fluid.engines.fluid.acks.integration import cutting_at_rest
-from pi2_fluid.engines.fluid.acks.routes.order import Way
-from pi2_fluid.engines.fluid.acks.routes.passages import Feed
-from pi2_fluid.engines.fluid.acks.streams import Sent, Stream
+from pi2_fluid.engines.fluid.acks.counts import Grid
+from pi2_fluid.engines.fluid.acks.order import Way
 from pi2_fluid.engines.fluid.acks.windows import Window
+from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.engines.fluid.blame import LAW_ERRORS
 from pi2_fluid.errors import DomainError, ScenarioError, SolverError, UnsupportedError
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.bottlenecks import network_equilibrium
-from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.scenario import Scenario
 
@@ -23,64 +20,9 @@ from pi2_fluid.network.scenario import Scenario
 _NO_REST: Final = (DomainError, ScenarioError, SolverError, UnsupportedError, *LAW_ERRORS)
 
 
-class Source(Stream):
-    """A class, which sends as it hears from the last link of its way.
-
-    Parameters
-    ----------
-    flows : Flows
-        The class.
-    times : Grid
-        The instants of steps.
-    window : Window, optional
-        What decides how much is under way; None: packets are sent at a constant rate.
-    rate : float
-        Packets per second of one flow without window.
-    before : float
-        Packets per second of the class in the past.
-    back : float
-        Seconds from the last link to the source.
-    """
-
-    def __init__(
-        self,
-        flows: Flows,
-        times: Grid,
-        window: Window | None,
-        rate: float,
-        before: float,
-        back: float,
-    ) -> None:
-        super().__init__(flows, times, window, rate, (before, 0.0, 0.0))
-        self.back = back
-        self.feed = Feed(self.sent, self.sent, self.given)
-
-    def hear(self, last: Feed) -> None:
-        """Listen to what leaves the last link."""
-        self.left, self.borne = last.passed, last.signalled
-        back = self.ago.place(self.times[-1] - self.back)
-        self.acked, self.heard = count_at(self.left, back), count_at(self.borne, back)
-
-    def step(self, t: float, dt: float, delay: float) -> Sent:
-        """Send until `t`, for good or until it is taken back; `delay` is that of the queues (s)."""
-        sent = self.advance(t, dt, 1.0, delay)
-        self.sent.append(sent.packets)
-        self.given.append(0.0)  # nobody signals at a source
-        return sent
-
-    def take_back(self) -> None:
-        """Forget the last step."""
-        self.sent.pop()
-        self.given.pop()
-
-    def settle(self, sent: Sent) -> None:
-        """Take a step for good."""
-        self.acked, self.heard, self.silence = sent.acked, sent.heard, sent.silence
-        if self.window is not None and sent.moved is not None:
-            self.window.keep(sent.moved)
-            self.sizes.append(sent.moved.size)
-        else:
-            self.sizes.append(0.0)
+def is_present(scenario: Scenario, i: int, beginning: Beginning | None) -> bool:
+    """Return whether a class has sent before time 0."""
+    return beginning is not None and scenario.flows[i].start == 0.0
 
 
 def window_of(
@@ -122,16 +64,28 @@ def window_of(
     return window, float(flows.count) * state[0] / rtt
 
 
+def cutting_at_rest(
+    sender: Sender, state: tuple[float, ...], acks: float, marks: float, rtt: float
+) -> float:
+    """Return the segments per second that were cut in a past that goes on as it is."""
+    if sender.reduction == "at once":
+        return 0.0
+    x: Any = state if len(state) > 1 else state[0]
+    part = 1.0 / (1.0 + marks * rtt) if sender.pauses else 1.0
+    return float(sender.acked(x, part * acks, part * marks, rtt)[1])
+
+
 def usual_delays(network: Network, ways: tuple[Way, ...]) -> list[list[float]]:
     """Return how long each class waits at each link of its way as a rule (s), where reductions ask.
 
-    As long as where the network rests. Where that is not known, as of dual queues, at the narrowest
-    link of its way alone, as long as its law has packets wait there.
+    As long as where several links rest. Where that is not known, as of dual queues, and of one
+    link, at the narrowest link of its way alone, as long as its law has packets wait there.
     """
     found: list[float] | None = None
-    with suppress(*_NO_REST):
-        delays = network_equilibrium(network).queue_delay.to_numpy()
-        found = delays.reshape(len(network.nodes), -1)[:, 0].tolist()
+    if len(network.nodes) > 1:
+        with suppress(*_NO_REST):
+            delays = network_equilibrium(network).queue_delay.to_numpy()
+            found = delays.reshape(len(network.nodes), -1)[:, 0].tolist()
     usual = [float(node.aqm.usual_delay) for node in network.nodes]
     capacity = [float(node.link.capacity) for node in network.nodes]
 

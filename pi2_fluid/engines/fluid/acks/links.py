@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, Place
-from pi2_fluid.engines.fluid.acks.routes.passages import Passage
+from pi2_fluid.engines.fluid.acks.passages import Passage
 from pi2_fluid.engines.fluid.blame import require_probability
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.seen import Seen
 
-_TINY: Final = 1e-9  # packets that are no backlog
+TINY: Final = 1e-9  # packets, and seconds: what is no backlog, and no step worth splitting
 CORNER: Final = 1e-3  # packets: how far off a corner of what is sent may lie inside a step
 
 
@@ -34,7 +34,7 @@ class Line:
         self.served.append(served)
         place, times = self.entry.place(served), self.times
         came = times[place.cell] + place.part * (times[place.cell + 1] - times[place.cell])
-        waits = self.arrived[-1] - served > _TINY
+        waits = self.arrived[-1] - served > TINY
         self.delays.append(times[-1] - came if waits else 0.0)
         return place
 

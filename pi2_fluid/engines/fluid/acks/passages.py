@@ -70,7 +70,7 @@ class Passage:
         adds: bool,
         thinned: bool,
     ) -> None:
-        self.owner, self.feed, self.lag = owner, feed, lag
+        self.owner, self.feed, self.lag, self.past = owner, feed, lag, past
         self.adds, self.thinned = adds, thinned
         self.ago = Cursor(times)
         kept = 1.0 - past.p if thinned else 1.0
@@ -95,12 +95,12 @@ class Passage:
 
     def arrive(self, t: float, p: float) -> float:
         """Let come what does until `t`, signalled with `p`; return how many are really there."""
-        before, feed = self.ago.place(t - self.lag), self.feed
-        fed, real = count_at(feed.passed, before), count_at(feed.real, before)
+        fed, real, met = self._fed(t)
         kept = 1.0 - p if self.thinned else 1.0
         came = self.came[-1] + kept * (fed - self.fed[-1]) if self.thinned else fed
-        there = self.real[-1] + kept * (real - self.fed_real[-1])  # less what has found no room
-        met = count_at(feed.signalled, before)
+        # Nothing, to the last digit, where all packets have found room.
+        lost_before, missed_before = self.came[-1] - self.real[-1], self.fed[-1] - self.fed_real[-1]
+        there = came - (lost_before + kept * (fed - real - missed_before))
         joined = self._joined(came - self.came[-1], met - self.met[-1], p)
         for counts, count in (
             (self.fed, fed),
@@ -112,6 +112,13 @@ class Passage:
         ):
             counts.append(count)
         return there
+
+    def _fed(self, t: float) -> tuple[float, ...]:
+        """Return what the place before has let go that is here at `t`."""
+        if self.lag <= 0.0:
+            return tuple(counts[-1] for counts in self.feed)
+        before = self.ago.place(t - self.lag)
+        return tuple(count_at(counts, before) for counts in self.feed)
 
     def lose(self, part: float) -> None:
         """Let a part of what came in the last step find no room."""

@@ -1,11 +1,11 @@
-"""The packets of one class: sent, left and marked, and what sends them."""
+"""What classes send: as their windows allow, which hear from the ends of their ways."""
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence
 from typing import NamedTuple
 
-from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, Place, count_at
+from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, count_at
+from pi2_fluid.engines.fluid.acks.passages import Feed
 from pi2_fluid.engines.fluid.acks.windows import Moved, Window
 from pi2_fluid.network.flows import Flows
 
@@ -26,8 +26,10 @@ class Sent(NamedTuple):
     moved: Moved | None
 
 
-class Stream:
-    """One class of flows; the counts are of all of them, in packets, at every node of the grid.
+class Source:
+    """A class, which sends as it hears from the last link of its way.
+
+    The counts are of all its flows, in packets, at every node of the grid.
 
     Parameters
     ----------
@@ -39,8 +41,10 @@ class Stream:
         What decides how much is under way; None: packets are sent at a constant rate.
     rate : float
         Packets per second of one flow without window.
-    past : tuple of float
-        Packets per second in the past, the time (s) each waited, and the probability of a signal.
+    before : float
+        Packets per second of the class in the past.
+    back : float
+        Seconds from the last link to the source.
     """
 
     def __init__(
@@ -49,30 +53,34 @@ class Stream:
         times: Grid,
         window: Window | None,
         rate: float,
-        past: tuple[float, float, float],
+        before: float,
+        back: float,
     ) -> None:
         self.times, self.window, self.rate = times, window, rate
         self.per_flow = 1.0 / float(flows.count)
-        self.number, self.path = float(flows.count), float(flows.base_rtt)
-        #: Seconds from what `left` and `borne` count to the acknowledgement.
-        self.back = self.path
+        self.number, self.path, self.back = float(flows.count), float(flows.base_rtt), back
         self.start, self.jitter = float(flows.start), float(flows.start_jitter)
         self.stop = _NEVER if flows.stop is None else float(flows.stop)
-        before, waited, p = past
         self.before = before
         self.goes_on = before > 0.0
         self.sent = [before * t for t in times]
-        self.left: MutableSequence[float] = [before * (t - waited) for t in times]
-        #: Signals given to what has arrived, and to what has left.
-        self.given = [p * count for count in self.sent]
-        self.borne: MutableSequence[float] = [p * count for count in self.left]
+        self.unsignalled = [0.0] * len(times)
         self.sizes = [window.now.size if window else 0.0] * len(times)
         self.silence = 0.0
         self.ago = Cursor(times)
-        back = self.ago.place(times[-1] - self.back)
-        self.acked, self.heard = count_at(self.left, back), count_at(self.borne, back)
+        self.feed = Feed(self.sent, self.sent, self.unsignalled)
 
-    def copy(self, other: Stream) -> None:
+    def hear(self, last: Feed) -> None:
+        """Listen to what leaves the last link."""
+        self.last = last
+        self.acked, self.heard = self._heard(self.times[-1])
+
+    def _heard(self, t: float) -> tuple[float, float]:
+        """Return what is acknowledged until `t`, and the signals among it."""
+        back = self.ago.place(t - self.back)
+        return count_at(self.last.passed, back), count_at(self.last.signalled, back)
+
+    def copy(self, other: Source) -> None:
         """Begin with the window that another class has now."""
         if self.window is not None and other.window is not None:
             self.window.copy(other.window)
@@ -94,26 +102,21 @@ class Stream:
         ramp = self.path if self.window is not None else self.jitter
         return [self.start, self.start + ramp, self.stop]
 
-    def advance(self, t: float, dt: float, kept: float, delay: float) -> Sent:
-        """Return what it has sent at the end of a step.
+    def step(self, t: float, dt: float, delay: float) -> Sent:
+        """Send until `t`, for good or until it is taken back; `delay` is that of the queues (s)."""
+        sent = self._advance(t, dt, delay)
+        self.sent.append(sent.packets)
+        self.unsignalled.append(0.0)
+        return sent
 
-        Parameters
-        ----------
-        t, dt : float
-            The end of the step and its length (s).
-        kept : float
-            Part of what is sent at a constant rate that enters the queue.
-        delay : float
-            Queue delay (s).
-        """
+    def _advance(self, t: float, dt: float, delay: float) -> Sent:
         middle = t - 0.5 * dt
         sends = self.start <= middle < self.stop
         if self.window is None:
             share = 0.5 * (self.begun(t - dt) + self.begun(t))
-            packets = self.number * self.rate * share * kept * dt if sends else 0.0
+            packets = self.number * self.rate * share * dt if sends else 0.0
             return Sent(self.sent[-1] + packets, 0.0, 0.0, 0.0, None)
-        back = self.ago.place(t - self.back)
-        acked, heard = count_at(self.left, back), count_at(self.borne, back)
+        acked, heard = self._heard(t)
         if not sends:
             return Sent(self.sent[-1], acked, heard, 0.0, self.window.rest(dt))
         moved = self.window.move(
@@ -126,22 +129,16 @@ class Stream:
         wanted = acked + self.number * self.begun(t) * moved.size
         return Sent(max(self.sent[-1], wanted), acked, heard, self.sent[-1] - wanted, moved)
 
-    def keep(self, sent: Sent, p: float) -> None:
-        """Take a step for good; what has been sent in it was signalled with probability `p`."""
-        self.given.append(self.given[-1] + p * (sent.packets - self.sent[-1]))
-        self.sent.append(sent.packets)
+    def take_back(self) -> None:
+        """Forget the last step."""
+        self.sent.pop()
+        self.unsignalled.pop()
+
+    def settle(self, sent: Sent) -> None:
+        """Take a step for good."""
         self.acked, self.heard, self.silence = sent.acked, sent.heard, sent.silence
         if self.window is not None and sent.moved is not None:
             self.window.keep(sent.moved)
             self.sizes.append(sent.moved.size)
         else:
             self.sizes.append(0.0)
-
-    def serve(self, entered: Place, p: float, *, at_dequeue: bool) -> None:
-        """Let everything leave that entered until some place; `p` is the signal at the exit."""
-        left = count_at(self.sent, entered)
-        if at_dequeue:
-            self.borne.append(self.borne[-1] + p * (left - self.left[-1]))
-        else:
-            self.borne.append(count_at(self.given, entered))
-        self.left.append(left)

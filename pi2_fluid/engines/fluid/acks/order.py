@@ -8,12 +8,16 @@ to must be asked first.
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 
 from pi2_fluid.errors import QuantityError, UnsupportedError
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.routes import places_of
+from pi2_fluid.network.scenario import Scenario
 
+PARTS: Final = 32  # of the shortest path: steps in which acknowledgements are on their way
+LONGEST: Final = 1.25e-3  # s: with it the delay is right to some 1e-7 s where nothing empties
 _ROUNDING: Final = 1e-6  # by which a step may be longer than it was meant to be
 
 
@@ -67,6 +71,26 @@ def order_within(ways: tuple[Way, ...], links: int, step: float) -> list[Place] 
         order += ready
         after = {place: former for place, former in after.items() if place not in ready}
     return order
+
+
+def step_of(scenario: Scenario, step: float | None) -> float:
+    """Return the longest step (s), if not given a 32nd of the shortest path, at most 1.25 ms.
+
+    Raises
+    ------
+    QuantityError
+        If the one given is longer than the shortest path.
+    """
+    paths = [float(f.base_rtt) for f in scenario.flows if f.sender.constant_rate is None]
+    shortest = min(paths, default=math.inf)
+    if step is None:
+        return min(LONGEST, shortest / PARTS)
+    if step * (1.0 + _ROUNDING) >= shortest:
+        raise QuantityError(
+            f"step = {step:g} s is longer than the shortest path, {shortest:g} s, whose"
+            f" acknowledgements a step must not outrun: give at most {shortest / 2.0:g} s."
+        )
+    return step
 
 
 def step_and_order(

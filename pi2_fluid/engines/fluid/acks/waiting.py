@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pi2_fluid.engines.fluid.acks.integration import is_present
-from pi2_fluid.engines.fluid.acks.routes.order import Way
+from pi2_fluid.engines.fluid.acks.beginnings import is_present
+from pi2_fluid.engines.fluid.acks.order import Way
 from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.errors import ScenarioError
 from pi2_fluid.laws.sender import Sender
@@ -69,12 +69,16 @@ def waits_before(
         if all(abs(b - a) <= 1e-15 * b for a, b in zip(waits, found, strict=True)):
             return found
         waits = found
-    shown = ", ".join(
-        f"{queue:g} packets at {node.name!r}"
-        for node, queue in zip(nodes, queues, strict=True)
-        if queue > 0.0
-    )
+    if len(nodes) == 1:
+        shown, fewer = f"{queues[0]:g} packets", "a shorter queue"
+    else:
+        fewer = "shorter queues"
+        shown = ", ".join(
+            f"{queue:g} packets at {node.name!r}"
+            for node, queue in zip(nodes, queues, strict=True)
+            if queue > 0.0
+        )
     raise ScenarioError(
-        f"initial queue = {shown} is not below what the windows have under way: give shorter"
-        " queues, or larger windows."
+        f"initial queue = {shown} is not below what the windows have under way: give {fewer}, or"
+        " larger windows."
     )

@@ -1,1 +1,0 @@
-"""The fluid by acknowledgements over several links, through whose queues packets go in turn."""
