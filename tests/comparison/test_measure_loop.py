@@ -43,6 +43,16 @@ def test_margins_of_a_known_loop() -> None:
     assert unstable.phase_margin_deg < 0.0
 
 
+def test_a_law_without_acknowledgements_is_taken_by_rates() -> None:
+    """Its lines lie around the crossovers of that loop."""
+    dctcp = replace(FLOWS, sender=pf.Dctcp(), name="dctcp")
+    one = replace(MODERATE, aqm=pf.DualPi2(), flows=(FLOWS, dctcp))
+    loop, p_prime = measuring._loop(one)
+    assert loop.clock == "rate"
+    assert p_prime == pytest.approx(float(pf.equilibrium(one.network).controller), rel=1e-12)
+    assert measuring._loop(MODERATE)[0].clock == "acks"
+
+
 def test_what_does_not_cross_is_not_found() -> None:
     omega = np.array([1.0, 2.0, 3.0, 4.0])
     assert np.isnan(crossed(omega, 0.01 / (1j * omega))).all()

@@ -235,6 +235,7 @@ def _loop(scenario: Scenario) -> tuple[Any, float]:
     """Return the loop by acknowledgements, where there is one, else by rates, and p' at rest."""
     try:
         loop = Loop(scenario.network, update="sampled", clock="acks")
+        _ = loop.linear  # which a law that says nothing of acknowledgements refuses
     except UnsupportedError:
         loop = Loop(scenario.network, update="sampled")
     return loop, float(loop.operating_point.controller)

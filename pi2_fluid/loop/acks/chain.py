@@ -30,10 +30,11 @@ _STEPS: Final = 12  # of a reduction at most, each of ...
 _PHASES: Final = 3  # ... so many exponential times
 _REACH: Final = 3.2  # mean windows up to which there are states, and ...
 _MORE: Final = 6  # ... so many segments more
+_ROUND: Final = 1e-6  # 0.7 of 30 is 21
 
 
 class Rules(NamedTuple):
-    """What a flow is taken to do beside growing by one a round trip and halving at a signal."""
+    """What a flow is taken to do beside growing each round trip and being cut at a signal."""
 
     pauses: bool = True
     """While a reduction is carried out it does not grow, nor hear another signal."""
@@ -41,6 +42,20 @@ class Rules(NamedTuple):
     """Windows are whole numbers: half of an odd one is rounded down, and 2 is the least."""
     counts: bool = True
     """It grows when a window has been acknowledged since the last growth or reduction."""
+
+
+class Law(NamedTuple):
+    """By how much it grows and is cut, and whether signals are losses."""
+
+    decrease: float = 0.5
+    """Part of the window that a signal takes."""
+    increase: float = 1.0
+    """Segments a round trip."""
+    noticed: float | None = None
+    """How long after its acknowledgement was due a loss is noticed; None: signals are marks."""
+
+
+_USUAL: Final = Law()
 
 
 class Chain:
@@ -52,10 +67,12 @@ class Chain:
         Mean (segments), for which there are states enough.
     rules : Rules
         What it does.
+    law : Law
+        By how much.
     """
 
-    def __init__(self, window: float, rules: Rules) -> None:
-        self.window, self.rules = window, rules
+    def __init__(self, window: float, rules: Rules, law: Law = _USUAL) -> None:
+        self.window, self.rules, self.law = window, rules, law
         self.step = 1 if rules.whole else _FINE
         self.lowest = _LEAST if rules.whole else 1
         self.highest = self.step * max(12, int(_REACH * window) + _MORE)
@@ -81,14 +98,14 @@ class Chain:
         step = self.step
         phases = _COUNTED if self.rules.whole and self.rules.counts else 1
         for i in range(self.lowest, self.highest + 1):
-            window, new = i / step, max(i // 2, self.lowest)
+            window, new = i / step, max(int(i * (1.0 - self.law.decrease) + _ROUND), self.lowest)
             reduction = list(self._reduction(i, new)) if self.rules.pauses else []
             first = self._state(reduction[0][1], i, 1, 0) if reduction else self._open(new, 0)
             for phase in range(phases):
                 here = self._open(i, phase)
                 if i < self.highest:
                     ahead = (i, phase + 1) if phase + 1 < phases else (i + 1, 0)
-                    yield here, self._open(*ahead), float(phases * step), 0.0
+                    yield here, self._open(*ahead), phases * step * self.law.increase, 0.0
                 yield here, first, 0.0, window
             for k, (lasts, held) in enumerate(reduction):
                 here = self._state(held, i, 1, k)
@@ -102,20 +119,25 @@ class Chain:
         return self._state(i / self.step, i, 0, phase)
 
     def _reduction(self, i: int, new: int) -> Iterator[tuple[float, float]]:
-        """Yield how long each part of a reduction lasts, and the window meanwhile.
+        """Yield how long each part of a reduction lasts, and what is in flight meanwhile.
 
-        It ends with the acknowledgement of what was sent last before it, 1/W of a round trip before
-        a whole one. Until then PRR sends what its part of the new window allows, rounded up.
+        It ends with the acknowledgement of what was sent last before it, of marks 1/W of a round
+        trip before a whole one. Until then PRR sends what its part of the new window allows,
+        rounded up. A lost packet is out of flight from the beginning, which is one of those cut.
         """
         window, target = i / self.step, new / self.step
         acks = max(int(window) - 1, 1)
         heard = np.arange(1, acks + 1)
         sent = target * heard / window
-        held = np.maximum(window - heard + (np.ceil(sent) if self.rules.whole else sent), target)
+        sent = np.ceil(sent) if self.rules.whole else sent
+        lasts, flight = max(1.0 - 1.0 / window, 0.5), window
+        if self.law.noticed is not None:
+            lasts, flight = 1.0, window - 1.0
+            if self.law.noticed > 0.0:
+                yield from _spread(self.law.noticed, flight)
+        held = np.maximum(flight - heard + sent, min(target, flight))
         for part in np.array_split(held, min(acks, _STEPS)):
-            lasts = len(part) / acks * max(1.0 - 1.0 / window, 0.5)
-            for _ in range(_PHASES):
-                yield lasts / _PHASES, float(part.mean())
+            yield from _spread(len(part) / acks * lasts, float(part.mean()))
 
     # What it says
 
@@ -130,31 +152,65 @@ class Chain:
         found: FloatArray = spsolve(system.tocsc(), first)
         return found
 
+    def mean(self, p: float) -> float:
+        """Return the mean window at a probability of signals."""
+        return float(self.shares(p) @ self.windows)
+
     @cached_property
     def p(self) -> float:
         """The probability at which the mean window is as said."""
         from scipy.optimize import brentq
 
         def excess(log_p: float) -> float:
-            return float(self.shares(float(np.exp(log_p))) @ self.windows) - self.window
+            return self.mean(float(np.exp(log_p))) - self.window
 
-        low, high = (float(np.log(c / self.window**2)) for c in (0.3, 6.0))
+        usual = self.law.increase / self.law.decrease / self.window**2  # of one mean window
+        low, high = (float(np.log(part * usual)) for part in (0.15, 3.0))
         return float(np.exp(brentq(excess, low, high, xtol=1e-5)))
 
-    def answer(self, angles: FloatArray) -> ComplexArray:
-        """Return dln(mean window)/dln(p) at s R = j times each of some angles."""
+    def answer(self, angles: FloatArray, p: float | None = None) -> ComplexArray:
+        """Return dln(mean window)/dln(p) at s R = j times each of some angles.
+
+        `p` is where, by default where the mean window is as said.
+        """
         from scipy.sparse import identity
         from scipy.sparse.linalg import spsolve
 
-        shares = self.shares(self.p)
-        back = (self._free + self.p * self._heard).T.tocsc()
-        driven = (self.p * (self._heard.T @ shares)).astype(complex)
+        p = self.p if p is None else p
+        shares = self.shares(p)
+        back = (self._free + p * self._heard).T.tocsc()
+        driven = (p * (self._heard.T @ shares)).astype(complex)
         unit = identity(len(shares), format="csc")
         found: ComplexArray = np.empty(len(angles), dtype=complex)
         for k, angle in enumerate(angles):
             solved: Any = spsolve(1j * angle * unit - back, driven)
-            found[k] = self.windows @ solved / self.window
+            found[k] = self.windows @ solved / (self.windows @ shares)
         return found
+
+    # In flight: what is lost is missing from there on, a sender knows a round trip later
+
+    def flight(self, p: float, early: float = 1.0) -> float:
+        """Return the mean of what is under way; losses are `early` before their due times."""
+        return self.mean(p) * (1.0 - p * self._early(early))
+
+    def answer_in_flight(
+        self, angles: FloatArray, p: float | None = None, early: float = 1.0
+    ) -> ComplexArray:
+        """Return `answer` of what is under way, over p as it is heard."""
+        p = self.p if p is None else p
+        early = self._early(early)
+        answer = self.answer(angles, p)
+        missing = p * np.expm1(1j * angles * early) / (1j * angles)
+        found: ComplexArray = (answer - missing * (1.0 + answer)) / (1.0 - p * early)
+        return found
+
+    def _early(self, early: float) -> float:
+        return 0.0 if self.law.noticed is None else early
+
+
+def _spread(lasts: float, held: float) -> Iterator[tuple[float, float]]:
+    for _ in range(_PHASES):
+        yield lasts / _PHASES, held
 
 
 def _generator(
@@ -173,11 +229,4 @@ def reduction_spread(angles: FloatArray) -> ComplexArray:
     """Return what it makes of a cut to be spread over one round trip, P of docs/theory_acks.md."""
     s = 1j * angles
     result: ComplexArray = -np.expm1(-s) / s
-    return result
-
-
-def mean_field(window: float, angles: FloatArray) -> ComplexArray:
-    """Return the same as `Chain.answer` of one window that stands for all, as loops have it."""
-    spread = reduction_spread(angles)
-    result: ComplexArray = -spread / (1j * angles * window + 1.0 + spread)
     return result
