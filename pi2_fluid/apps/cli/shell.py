@@ -10,7 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Annotated, Any, Final
 
@@ -21,6 +21,7 @@ from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.completing import words
 from pi2_fluid.apps.cli.declaring import Command, Group
 from pi2_fluid.apps.cli.output import make_console, make_grid
+from pi2_fluid.apps.cli.straight import plain
 from pi2_fluid.apps.cli.wording import spaced
 from pi2_fluid.errors import (
     AssumptionWarning,
@@ -100,8 +101,10 @@ def run(arguments: Sequence[str]) -> int:
     try:
         completed = words()
         with _warnings_as_lines():
-            app = app_for(arguments if completed is None else completed)
-            code = app(list(arguments), prog_name="pi2-fluid", standalone_mode=False)
+            code = None if completed is not None else _run_plain(arguments)
+            if code is None:
+                app = app_for(arguments if completed is None else completed)
+                code = app(list(arguments), prog_name="pi2-fluid", standalone_mode=False)
         # Some versions of the shell library turn an interrupt into this code, silently.
         return _interrupted() if code == codes.INTERRUPTED else int(code or 0)
     except codes.BrokenOff as interrupt:
@@ -126,6 +129,30 @@ def run(arguments: Sequence[str]) -> int:
         return codes.PIPE_CLOSED if closed else int(leave.code or 0)
     except Exception as error:  # noqa: BLE001  the last door: everything else is our mistake
         return _report(error, arguments)
+
+
+def _run_plain(arguments: Sequence[str]) -> int | None:
+    """Run a command line that needs no help from the shell's library; None if it is another."""
+    if not arguments or arguments[0] not in ROOMS:
+        return None
+    one = next((one for one in declared(arguments) if one.name == arguments[0]), None)
+    given = plain(one, arguments[1:]) if isinstance(one, Command) else None
+    if given is None:
+        return None
+    assert isinstance(one, Command)
+    try:
+        one.run(**given)
+    except typer.Exit as leave:
+        return leave.exit_code
+    except OSError as error:
+        if error.errno != errno.EPIPE:
+            raise
+        # What is left to write has no reader either.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return codes.PIPE_CLOSED
+    return 0
 
 
 def _report(error: Exception, arguments: Sequence[str]) -> int:
