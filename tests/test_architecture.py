@@ -27,6 +27,7 @@ TOPS = (ROOT, ROOT.parent)
 FLOORS: list[set[str]] = [
     {
         "_core",
+        "ascending",
         "errors",
         "units",
         "ops",

@@ -11,12 +11,12 @@ from pi2_fluid.deployment.remedies import is_enough
 from pi2_fluid.errors import DomainError, ScenarioError, UnsupportedError, show_value
 from pi2_fluid.laws.gains import has_gains
 from pi2_fluid.loop.linearization import RTT_TERMS
-from pi2_fluid.loop.matrix.network_loop import NetworkLoop
 from pi2_fluid.network.bottlenecks import network_equilibrium
 from pi2_fluid.network.network import Network, Node
 
 if TYPE_CHECKING:
     from pi2_fluid.loop.margins import Margins
+    from pi2_fluid.loop.matrix.network_loop import NetworkLoop
     from pi2_fluid.network.bottlenecks import NetworkPoint
     from pi2_fluid.tc.block import Block
     from pi2_fluid.tc.qdisc import Qdisc
@@ -224,6 +224,8 @@ def judge_path(network: Network, queues: Mapping[str, Qdisc], update: str) -> Pa
 
 def _loop(network: Network, update: str, terms: str, rest: NetworkPoint) -> NetworkLoop:
     """Return the loop of a network where it is known to rest: gains have no part in that."""
+    from pi2_fluid.loop.matrix.network_loop import NetworkLoop  # which few ask for
+
     return NetworkLoop(network, update=update, rtt_terms=terms, _point=rest)
 
 

@@ -161,8 +161,8 @@ def _from_target(region: Region, aqm: PiFamily) -> Region:
 def _at_points(
     region: Region, aqm: PiFamily, number: int, rtt: FloatArray, load: FloatArray
 ) -> LinearPlants:
-    pairs = np.unique(np.stack([rtt, np.maximum(load, NO_LOAD)]), axis=1)
-    both = tuple(pairs[0].tolist()), tuple(pairs[1].tolist())
+    pairs = sorted(set(zip(rtt.tolist(), np.maximum(load, NO_LOAD).tolist(), strict=True)))
+    both = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
     return make_linear_plants(region, unit_of(aqm), number, both, "acks")
 
 

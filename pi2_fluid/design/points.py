@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from pi2_fluid.ascending import ascending
 from pi2_fluid.laws.aqms.pie import just_below
 from pi2_fluid.laws.tapes import numbers_on_tape, tape_of
 from pi2_fluid.laws.trace import TraceError
@@ -113,7 +114,7 @@ def _loads_by_rtt(
 def _between(low: float, high: float, jumps: FloatArray, points: int) -> FloatArray:
     first = [low] if low > 0.0 else [0.0, min(_LOWEST, high / 10.0)]
     even = np.geomspace(first[-1], high, points) if high > first[-1] else np.array(first[-1:])
-    return np.unique(np.concatenate([first, even[1:], jumps[jumps > low]]))
+    return ascending(np.concatenate([first, even[1:], jumps[jumps > low]]))
 
 
 def _counts(region: Region, number: int, rtt: float, points: int, jumps: FloatArray) -> FloatArray:
@@ -123,7 +124,7 @@ def _counts(region: Region, number: int, rtt: float, points: int, jumps: FloatAr
         return np.array([])
     even = np.round(np.geomspace(few, most, points))
     near = region.long_flows.count(region.senders[number], jumps, rtt)
-    counts = np.unique(np.concatenate([even, np.floor(near), np.ceil(near)]))
+    counts = ascending(np.concatenate([even, np.floor(near), np.ceil(near)]))
     result: FloatArray = counts[(counts >= few) & (counts <= most)]
     return result
 
@@ -160,7 +161,7 @@ def finer(
         if low[index] > high[index]:
             continue
         inside = np.clip(np.concatenate([loads, table]), low[index], high[index])
-        all_of_them = np.unique(np.concatenate([inside, kinks[index]]))
+        all_of_them = ascending(np.concatenate([inside, kinks[index]]))
         parts.append(Points(np.full(all_of_them.shape, one), all_of_them))
     return _together(parts)
 
@@ -176,8 +177,8 @@ def _finer_counts(
     """The numbers of flows between those next to the one at a point, at round-trip times near."""
     sender, long_flows = region.senders[number], region.long_flows
     shown = np.round(long_flows.count(sender, np.append(base, at[1]), at[0]))
-    between = around(np.unique(shown), float(shown[-1]))
-    counts = np.unique(np.round(between))
+    between = around(ascending(shown), float(shown[-1]))
+    counts = ascending(np.round(between))
     for rtt in near.tolist():
         few, most = _fewest_and_most(region, number, rtt)
         ours = counts[(counts >= few) & (counts <= most)]
@@ -231,7 +232,7 @@ def jump_rtts(
         if not both:
             return none, none
         few, most = min(pair[0] for pair in both), max(pair[1] for pair in both)
-        counts = np.unique(np.round(np.geomspace(few, most, _LINES)))
+        counts = ascending(np.round(np.geomspace(few, most, _LINES)))
     edges = table_edges(aqm, sender.signal, *region.load[number])
     curves = [_above(edge) for edge in edges.tolist()]
     curves += _compared(sender)
@@ -328,7 +329,7 @@ def around(grid: FloatArray, at: float) -> FloatArray:
     """Return a finer grid between the neighbours of a point of a grid."""
     index = int(np.argmin(np.abs(grid - at)))
     low, high = grid[max(index - 1, 0)], grid[min(index + 1, grid.size - 1)]
-    return np.unique(np.concatenate([np.linspace(low, high, 9), [at]]))
+    return ascending(np.concatenate([np.linspace(low, high, 9), [at]]))
 
 
 def _together(parts: Iterable[Points]) -> Points:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pi2_fluid.ascending import ascending
 from pi2_fluid.design.linear_plants import (
     NO_LOAD,
     LinearPlants,
@@ -135,7 +136,7 @@ class Region:
         parts = []
         for number in range(len(self.senders)):
             rtt = float(self.rtts(number)[-1])
-            load = np.unique([float(end) for end in self.ends(number, rtt)])
+            load = ascending([float(end) for end in self.ends(number, rtt)])
             parts.append((number, Points(np.full(load.shape, rtt), load)))
         return self._with_exact(aqm, parts)
 
@@ -480,7 +481,7 @@ def last_stable(
     for beginning in (True, False):
         grid = np.geomspace(low, high, 17)
         if also is not None:
-            grid = np.union1d(grid, also[(also > low) & (also < high)])
+            grid = ascending(grid, also[(also > low) & (also < high)])
         margin = smallest(grid)
         unstable = np.flatnonzero(~(margin > 0.0))
         if unstable.size == 0:

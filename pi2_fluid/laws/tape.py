@@ -9,7 +9,6 @@ step, and see from their differences when one changes.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -107,6 +106,8 @@ class Tape:
 
         Names are no part of it.
         """
+        import hashlib  # OpenSSL, which most commands do without
+
         counts = (len(self.inputs), len(self.parameters), self.sides)
         constants = [value.hex() for value in self.constants]
         text = repr((counts, constants, self.rows, self.outputs))

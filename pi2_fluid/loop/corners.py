@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pi2_fluid.ascending import ascending
 from pi2_fluid.loop.polynomials import polynomial_roots
 from pi2_fluid.loop.ratios import MOST_STATES, ratios_of
 from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop
@@ -84,7 +85,7 @@ def _around_resonances(loop: LinearLoop, high: float) -> FloatArray:
     damped = np.abs(corners.real) > _UNDAMPED * np.abs(corners.imag)  # else L has no value there
     sharp = corners[hardly_damped(corners) & (corners.imag > 0.0) & damped]
     places = (sharp.imag[:, None] + np.abs(sharp.real)[:, None] * _AROUND).ravel()
-    found: FloatArray = np.unique(places)
+    found: FloatArray = ascending(places)
     return found[(found > 0.0) & (found < high)]
 
 

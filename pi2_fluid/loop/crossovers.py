@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from pi2_fluid.ascending import ascending
 from pi2_fluid.loop.corners import landmarks_of, slowest_corner
 from pi2_fluid.loop.ends import fading_end, far_end, gain_bound, high_limit, low_end
 from pi2_fluid.loop.minima import smallest_between
@@ -97,7 +98,7 @@ def find_crossings(loop: AnyLoop, update: str, *, quiet: bool = False) -> Crossi
     ):  # else the whole range costs less than finding a shorter one
         high = min(top, max(fading_end(loop, update, 1.0), 8 * low))
     while True:
-        grid = np.union1d(base_grid(low, high, spacing), landmarks_of(loop, high))
+        grid = ascending(base_grid(low, high, spacing), landmarks_of(loop, high))
         w, values = track(response, grid)
         reached = high == symmetric
         angle = float(asymptote.angle)

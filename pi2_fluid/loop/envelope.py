@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from pi2_fluid.ascending import ascending
 from pi2_fluid.loop.corners import corners_of, landmarks_of
 from pi2_fluid.loop.response import controller_polynomials
 from pi2_fluid.loop.state_space import LinearClass, LinearLoop, once
@@ -82,7 +83,7 @@ def _table(loop: LinearLoop) -> _Table:
     far = _BEYOND * max(*rates, float(np.max(near, initial=0.0)))
     low = min(slowest, float(np.min(near, initial=np.inf)))
     points = int(_PER_DECADE * np.log10(far / low)) + 2
-    w = np.union1d(np.geomspace(low, far, points), landmarks_of(loop, far))
+    w = ascending(np.geomspace(low, far, points), landmarks_of(loop, far))
     here, there = _bound(loop, far * np.array([1.0, _LIMIT])).tolist()
     largest = np.maximum.accumulate(np.append(_bound(loop, w), here)[::-1])[::-1]
     return _Table(w, largest[:-1], far, there if there > _TENDS * here else 0.0)

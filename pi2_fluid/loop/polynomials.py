@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
@@ -70,14 +69,22 @@ def in_steps(*sides: Sequence[FloatArray]) -> tuple[list[FloatArray], ...]:
 @cache
 def _tustin_basis(degree: int) -> tuple[tuple[float, ...], ...]:
     """Coefficients, rising, of (1 - x)^j (1 + x)^(degree - j)."""
-    minus, plus = Polynomial([1.0, -1.0]), Polynomial([1.0, 1.0])
-    return tuple(tuple((minus**j * plus ** (degree - j)).coef) for j in range(degree + 1))
+    minus, plus = (1.0, -1.0), (1.0, 1.0)
+    return tuple(_product([minus] * j + [plus] * (degree - j)) for j in range(degree + 1))
 
 
 @cache
 def _held_basis(degree: int) -> tuple[tuple[float, ...], ...]:
     """Coefficients, rising, of y^j = (1 - x)^j in powers of x = 1 - y."""
-    return tuple(tuple((Polynomial([1.0, -1.0]) ** j).coef) for j in range(degree + 1))
+    return tuple(_product([(1.0, -1.0)] * j) for j in range(degree + 1))
+
+
+def _product(factors: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    """The coefficients, rising, of a product of polynomials."""
+    found = np.array([1.0])
+    for one in factors:
+        found = np.convolve(found, one)
+    return tuple(found.tolist())
 
 
 def _recombine(

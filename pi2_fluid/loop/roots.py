@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from pi2_fluid.ascending import ascending
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.corners import landmarks_of, slowest_corner
 from pi2_fluid.loop.delay_system import controller_matrices, delay_system
@@ -151,13 +152,13 @@ def count_right(
         along, high = np.geomspace(end, high, 2 + int(_PER_DECADE * np.log10(high / end))), end
         if landmarks is not None:
             more = landmarks(float(along[-1]))
-            along = np.union1d(along, more[more > end])
+            along = ascending(along, more[more > end])
     # Every factor may turn between neighbours: with many of them they must be closer.
     finer = max(1.0, degree / _FACTORS)
     low = 1e-6 * min(slowest, scale)
     grid = base_grid(low, high, 0.4 * scale / finer, finer)
     if landmarks is not None:
-        grid = np.union1d(grid, landmarks(high))
+        grid = ascending(grid, landmarks(high))
     turns = count_turns(curve, grid, rest, along)
     return _UNDECIDED if turns is None else turns
 

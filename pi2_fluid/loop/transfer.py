@@ -18,7 +18,6 @@ from pi2_fluid.loop.disk import DiskMargin, disk_margin, require_stable
 from pi2_fluid.loop.equations import pi_response
 from pi2_fluid.loop.explanation import Explanation, explain_acks, explain_form
 from pi2_fluid.loop.formula import closed_formula, formula_of_parts
-from pi2_fluid.loop.matrix.network_loop import NetworkLoop
 from pi2_fluid.loop.pade import pade_transfer_function
 from pi2_fluid.loop.realization import realize
 from pi2_fluid.loop.state_space import LinearLoop
@@ -135,6 +134,9 @@ class Loop(NoisyLoop):
             point = network_equilibrium(flows)
             loop._sole = only_bottleneck(flows, point)
             if at_once or loop._sole is None:
+                # One queue needs no matrix.
+                from pi2_fluid.loop.matrix.network_loop import NetworkLoop
+
                 return NetworkLoop(flows, **options, _point=point)  # type: ignore[return-value]
         return loop
 

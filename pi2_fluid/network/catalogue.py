@@ -9,7 +9,6 @@ the files.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,8 @@ from pi2_fluid.errors import QuantityError, show_value, suggest
 from pi2_fluid.network.mistaken import OF_TC, is_of_tc
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from pi2_fluid.network.network import Network
     from pi2_fluid.network.scenario import Scenario
 
@@ -98,13 +99,19 @@ def describe_traffic(word: str) -> str:
     return str(tomllib.loads(traffic_text(word))["title"])
 
 
+def _folder() -> Traversable:
+    from importlib.resources import files  # which reads archives, too
+
+    return files("pi2_fluid.network")
+
+
 def _names(folder: str) -> tuple[str, ...]:
-    names = (path.name for path in files("pi2_fluid.network").joinpath(folder).iterdir())
+    names = (path.name for path in _folder().joinpath(folder).iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
 
 
 def _text(folder: str, name: str) -> str:
-    path = files("pi2_fluid.network").joinpath(folder).joinpath(f"{name}.toml")
+    path = _folder().joinpath(folder).joinpath(f"{name}.toml")
     return path.read_text(encoding="utf-8")
 
 
@@ -117,7 +124,7 @@ def schema_text() -> str:
     >>> sorted(json.loads(schema_text())["properties"])[:4]
     ['aqm', 'cells', 'changes', 'combine']
     """
-    path = files("pi2_fluid.network").joinpath("scenario.schema.json")
+    path = _folder().joinpath("scenario.schema.json")
     return path.read_text(encoding="utf-8")
 
 

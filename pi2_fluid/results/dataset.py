@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -171,6 +170,8 @@ def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
 
 @cache
 def _version() -> str:
+    from importlib.metadata import version  # which margins do without
+
     return version("pi2-fluid")
 
 

@@ -36,7 +36,7 @@ def read_shown(argument: str) -> str:
     ):
         return _as_shown(lambda: argument, "the argument")
     path = Path(argument)
-    if not path.exists() and argument in scenario_names():
+    if not path.exists() and " " not in argument and argument in scenario_names():
         raise _scenario_error(argument)
     if path.exists() or not _looks_shown(argument):
         return _as_shown(lambda: path.read_text(encoding="utf-8"), argument)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from pi2_fluid.ascending import ascending
 from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.guarantees.enclosure import Boxes, Family, alias_count, proof_of, tail
 from pi2_fluid.design.plants import Plants, has_theorems, make_plants
@@ -103,7 +104,7 @@ def has_steps(aqm: PiFamily) -> bool:
 def _cells(region: Region, aqm: PiFamily, update: str) -> Iterator[_Cell]:
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
     for number, (sender, (low, high)) in enumerate(zip(region.senders, region.hull, strict=True)):
-        ends = np.unique([low, *table_edges(aqm, sender.signal, low, high), high])
+        ends = ascending([low, *table_edges(aqm, sender.signal, low, high), high])
         pairs = list(itertools.pairwise(ends)) or [(low, high)]
         for begin, end in pairs:
             middle = make_plants((sender,), aqm, region.max_rtt, [np.array([(begin + end) / 2.0])])

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid import _core
+from pi2_fluid.ascending import ascending
 from pi2_fluid.design.guarantees.certificate import has_steps
 from pi2_fluid.design.guarantees.enclosure import Boxes
 from pi2_fluid.design.plants import is_classic, joined, make_plants, plant_gain
@@ -87,7 +88,7 @@ def any_mixture_is_stable(region: Region, aqm: PiFamily) -> bool:
         return False
     parts: list[tuple[tuple[float, float], float | None]] = [((low, high), None)]
     if encoder == "linear":
-        edges = np.unique([low, *table_edges(aqm, "classic", low, high), high])
+        edges = ascending([low, *table_edges(aqm, "classic", low, high), high])
         parts = [(ends, _factor(aqm, *ends)) for ends in itertools.pairwise(edges)]
     return all(
         any(_proved(region, aqm, one_try, ends, factor, exact) for one_try in _TRIES)
@@ -114,7 +115,7 @@ def _one_is_stable(region: Region, aqm: PiFamily, load: tuple[float, float]) -> 
     # In every cell of PIE's table: the boxes do not connect one with the next.
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
     sender = region.senders[0]
-    ends = np.unique([load[0], *table_edges(aqm, sender.signal, *load), load[1]])
+    ends = ascending([load[0], *table_edges(aqm, sender.signal, *load), load[1]])
     middles = (ends[1:] + ends[:-1]) / 2.0 if ends.size > 1 else ends
     if not is_classic(sender):
         middles = middles * float(coupling_of(aqm))  # its own p'

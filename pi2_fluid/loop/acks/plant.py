@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from pi2_fluid.ascending import ascending
 from pi2_fluid.loop.acks.pauses import Pauses
 from pi2_fluid.loop.corners import landmarks_of
 from pi2_fluid.loop.ends import plant_bound
@@ -217,11 +218,11 @@ class AckLoop(Keeping):
 
 def exchange_landmarks(rtts: FloatArray, shares: FloatArray, high: float) -> FloatArray:
     """Return `AckLoop.landmarks` of windows in one queue, by round-trip times and shares of it."""
-    if np.unique(rtts).size < 2:
+    if ascending(rtts).size < 2:
         return np.array([])
     half = rtts / 2.0
     orders = np.arange(int(high * np.max(half) / np.pi) + 2)  # with 0
-    poles = np.unique(np.outer(orders, np.pi / half))
+    poles = ascending(np.outer(orders, np.pi / half))
     low, up = poles[:-1], poles[1:]
     for _ in range(_HALVINGS):  # of Im 2/(1 - e) = cot(w R/2), which falls from inf to -inf
         middle = 0.5 * (low + up)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pi2_fluid.ascending import ascending
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.acks.pencil import eigenvalues
 from pi2_fluid.loop.acks.plant import AckClass, AckLoop, state_matrix
@@ -88,7 +89,7 @@ def _count_of_acks(loop: AckLoop, update: str) -> int:
     elif sampled:
         high = min(fading_end(loop, update, 0.5), top)
         grid = base_grid(low, high, min(0.4 * scale, top / 8))
-        grid = np.union1d(grid, loop.landmarks(high))
+        grid = ascending(grid, loop.landmarks(high))
         tail = np.linspace(high, float(top), 1000)
         turns = count_turns(lambda w: curve(1j * w), grid, lambda w: denominator(1j * w), tail)
     else:
@@ -107,7 +108,7 @@ def count_in_strip(
 
     Landmarks are frequencies (rad/s) near which it may turn once within a narrow range.
     """
-    grid = np.union1d(base_grid(low, reach, 0.4 / longest), landmarks[landmarks > low])
+    grid = ascending(base_grid(low, reach, 0.4 / longest), landmarks[landmarks > low])
     _, axis = track(lambda w: curve(1j * w), grid)
     far = np.geomspace(1e-6 * reach, _FAR * max(reach, 1.0 / longest), 200)
     _, across = track(lambda x: curve(x + 1j * reach), far)
