@@ -19,6 +19,7 @@ from pi2_fluid.engines.fluid.accuracy import NEGLIGIBLE
 from pi2_fluid.engines.fluid.oracle.events import Event, apply_event
 from pi2_fluid.engines.fluid.oracle.jumps import Before, find_jumps
 from pi2_fluid.engines.fluid.oracle.kinks import MOST, Part
+from pi2_fluid.engines.fluid.oracle.moves import shows_rates
 from pi2_fluid.engines.fluid.oracle.state import EMPTY, View
 from pi2_fluid.engines.fluid.oracle.trial import Trials
 
@@ -137,7 +138,8 @@ class Arrivals(Trials):
     def _mark_event(self, event: Event) -> None:
         """Note an event: at a bound what leaves a link jumps, at a clip the signal's slope."""
         if self.plant.at_once:
-            if event.kind == "side" or self.accuracy.tolerance == 0.0:
+            fixed, at_bound = self.accuracy.tolerance == 0.0, event.kind in {"full", "drain"}
+            if event.kind == "side" or fixed or (at_bound and shows_rates(self.plant.nodes[0].aqm)):
                 self._mark_all()
         elif event.kind in {"empty", "fill"}:
             self._turn([event.place])

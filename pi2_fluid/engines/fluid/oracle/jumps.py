@@ -84,7 +84,8 @@ def _order_of_signals(run: Trials, before: Before, i: int) -> int | None:
     plant, mode = run.plant, run.mode
     (aqm, where), rtt = plant.laws[0], run.view.rtt[i]
     h, turned = min(run.accuracy.step, rtt), before.mode.sides[:1] != mode.sides[:1]
-    states = before.y[where], run.y[where]
+    states, watched = (before.y[where], run.y[where]), (before.view.seen[0], run.view.seen[0])
+    same = not turned and (watched[0] == watched[1] or not plant.shows_queue[0])
     for order in (0, 1):
         if order == 1:  # back: ahead there may be a clip
             slopes = before.f[where], run.f[where]
@@ -92,16 +93,16 @@ def _order_of_signals(run: Trials, before: Before, i: int) -> int | None:
                 tuple(v - h * slope for v, slope in zip(run.y[where], each, strict=True))
                 for each in slopes
             )
-            if slopes[0] == slopes[1] and not turned:
+            if slopes[0] == slopes[1] and same:
                 break
             first, second = ([float(v) for v in aqm.saturate(each)] for each in back)
             states = first, second
-        elif states[0] == states[1] and not turned:
+        elif states[0] == states[1] and same:
             continue
         modes = before.mode, mode
         p, q = (
-            plant.signal(plant.shown(0, state, run.view.seen[0], each), i)
-            for state, each in zip(states, modes, strict=True)
+            plant.signal(plant.shown(0, state, seen, each), i)
+            for state, seen, each in zip(states, watched, modes, strict=True)
         )
         if _matters(run, i, p, q, h, rtt):
             return order

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence, Set
+from typing import Final, TypeAlias
 
 from pi2_fluid.engines.fluid.oracle.equations import is_bounded
 from pi2_fluid.errors import UnsupportedError
@@ -12,6 +12,8 @@ from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.tapes import tape_of
 from pi2_fluid.ops import Number
+
+_RATES: Final = {"arrival_rate", "overflow"}
 
 #: The right-hand side of a law: from what is its own, what is seen and the growth of the delay.
 Move: TypeAlias = Callable[[Aqm, tuple[float, ...], Seen, float], Sequence[Number]]
@@ -42,8 +44,17 @@ def move_of(aqm: Aqm, update: str) -> Move:
     return _drift if type(aqm).drift is not Aqm.drift else hold
 
 
-def signals_read(aqm: Aqm, names: Sequence[str]) -> bool:
-    """Return whether what packets see depends on some of what is seen of the queue."""
+def shows_queue(aqm: Aqm) -> bool:
+    """Return whether what packets see depends on the queue, not on the controller alone."""
+    return _shows(aqm, {*_RATES, "queue_delay", "classic_delay", "l4s_delay", "queue", "capacity"})
+
+
+def shows_rates(aqm: Aqm) -> bool:
+    """Return whether what packets see depends on what arrives."""
+    return _shows(aqm, _RATES)
+
+
+def _shows(aqm: Aqm, names: Set[str]) -> bool:
     try:
         return not tape_of(aqm, "signals").reads.isdisjoint(names)
     except UnsupportedError:

@@ -30,7 +30,7 @@ from pi2_fluid.engines.fluid.oracle.equations import SLOWEST, held, slopes_in_bu
 from pi2_fluid.engines.fluid.oracle.kinks import Kinks, Part
 from pi2_fluid.engines.fluid.oracle.layout import lay_out
 from pi2_fluid.engines.fluid.oracle.moment import Moment
-from pi2_fluid.engines.fluid.oracle.moves import flow, hold, move_of, recalls, signals_read
+from pi2_fluid.engines.fluid.oracle.moves import flow, hold, move_of, recalls, shows_queue
 from pi2_fluid.engines.fluid.oracle.passing import Entered, Passing
 from pi2_fluid.engines.fluid.oracle.sides import QueueCompared, compared_queue, compared_rate
 from pi2_fluid.engines.fluid.oracle.state import EMPTY, FREE, FULL, Basin, Heard, Mode, View
@@ -40,8 +40,6 @@ from pi2_fluid.network.scenario import Scenario
 
 _LATE: Final = 1e-3  # s, added to the time of entry to make its error relative
 _AHEAD: Final = 1e-6  # of a delay, over which its own slope is taken
-_RATES: Final = ("arrival_rate", "overflow")
-_WAITING: Final = ("queue_delay", "classic_delay", "l4s_delay", "queue", "capacity", *_RATES)
 
 
 class Plant(Passing):
@@ -103,16 +101,15 @@ class Plant(Passing):
         )
         self.kinks = Kinks(self.layout, jumping, self._simple, self.thinning)
         #: Of each link: whether its signals follow from the queue as well.
-        self.shows_queue = tuple(signals_read(node.aqm, _WAITING) for node in self.nodes)
+        self.shows_queue = tuple(shows_queue(node.aqm) for node in self.nodes)
         #: Whether it is one link to which all packets come at once, from senders that answer a
-        #: round trip later to signals that follow from controller and queues. Then no rate is heard
-        #: of later, and the error of a step at its ends tells enough.
+        #: round trip later. Then no rate is heard of later, and the error of a step at its ends
+        #: tells enough.
         self.at_once = (
             len(self.nodes) == 1
             and not self.at_rest
             and not any(stream.lag for stream in self.streams)
             and not any(map(self.answering, range(len(self.senders))))
-            and not signals_read(self.nodes[0].aqm, _RATES)
         )
         self.reads = self._list_reads()
         #: What arrived of each stream before time 0, and what left.
