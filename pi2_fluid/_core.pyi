@@ -563,6 +563,12 @@ class Desk:
         simd: str | None = None,
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
 
+def rest_of_network(
+    links: Sequence[tuple[DeskQueue, Sequence[float], float, float, float]],
+    classes: Sequence[tuple[DeskSender, Sequence[float], float, float, Sequence[int]]],
+    *,
+    adds: bool,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))] | None: ...
 def fluid_lanes_rows() -> dict[str, list[str]]: ...
 def fluid_lanes(
     classes: list[dict[str, Any]],

@@ -29,6 +29,7 @@ from pi2_fluid.loop.searching import Search
 from pi2_fluid.loop.state_space import AnyLoop
 from pi2_fluid.network.equilibrium import OperatingPoint, Settled
 from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.links import Links
 from pi2_fluid.network.rest import Rest
 from pi2_fluid.records.record import leaves
 
@@ -42,6 +43,7 @@ Picker: TypeAlias = "Callable[[Number], Real]"
 #: States of a sender, and of a queue, that compiled code has room for.
 _MOST_STATES: Final = 4
 _MOST_CONTROLS: Final = 7
+_MOST_LINKS: Final = 24
 
 
 class _OnDesk(NamedTuple):
@@ -232,6 +234,32 @@ def settle_on_desk(
     return Settled(
         Rest(u, signal, delays[0] if aqm.bands == 1 else delays), *zip(*found, strict=True)
     )
+
+
+def settle_links_on_desk(links: Links) -> FloatArray | None:
+    """Return the coordinates of several links at rest, None if compiled code does not find them.
+
+    Parameters
+    ----------
+    links : Links
+        What arrives at each.
+    """
+    if len(links.laws) > _MOST_LINKS or any(law.alone for law in links.laws):
+        return None
+    queues, classes = [], []
+    for law in links.laws:
+        queue = queue_on_desk(law.aqm)
+        if queue is None:
+            return None
+        numbers = list(map(float, numbers_on_tape(law.aqm, queue.tape)))
+        queues.append((queue.law, numbers, float(law.highest), law.full_load, law.capacity))
+    for flow, route in zip(links.flows, links.places, strict=True):
+        sender = sender_on_desk(flow.sender)
+        if sender is None:
+            return None
+        numbers = list(map(float, numbers_on_tape(flow.sender, sender.tape)))
+        classes.append((sender.law, numbers, float(flow.count), float(flow.base_rtt), route))
+    return _core.rest_of_network(queues, classes, adds=links.combine == "sum")
 
 
 class DeskLoops:

@@ -14,6 +14,7 @@ from pi2_fluid.loop.acks import AckLoop
 from pi2_fluid.loop.chance import NoisyLoop
 from pi2_fluid.loop.construction import acts_at_once
 from pi2_fluid.loop.cycle import Cycle, find_cycle
+from pi2_fluid.loop.desk import settle_links_on_desk
 from pi2_fluid.loop.disk import DiskMargin, disk_margin, require_stable
 from pi2_fluid.loop.equations import pi_response
 from pi2_fluid.loop.explanation import Explanation, explain_acks, explain_form
@@ -131,7 +132,7 @@ class Loop(NoisyLoop):
                         f"{name} = {show_value(options[name])} goes with a single sender; of a"
                         " network it is solved for: leave it out."
                     )
-            point = network_equilibrium(flows)
+            point = network_equilibrium(flows, by=settle_links_on_desk)
             loop._sole = only_bottleneck(flows, point)
             if at_once or loop._sole is None:
                 # One queue needs no matrix.

@@ -12,9 +12,9 @@ queue. Where all links have a price, which has no queue, rest is a convex proble
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 _CONVERGED: Final = 1e-11
 _FULL: Final = 1e-9
 _LACKING: Final = (1e-6, 1e-8, 1e-10)  # of the load: below 1, then below that of the fullest
+#: From what arrives at links to their coordinates at rest.
+SettleLinks: TypeAlias = "Callable[[Links], FloatArray | None]"
 _SWEEPS: Final = (12, 38, 100, 200, 400, 800, 1600, 3200, 6400)
 
 
@@ -188,8 +190,15 @@ class NetworkPoint:
         return html_table("Operating point of a network", self.rows())
 
 
-def network_equilibrium(network: Network) -> NetworkPoint:
+def network_equilibrium(network: Network, by: SettleLinks | None = None) -> NetworkPoint:
     """Return where a network of several nodes rests; see `equilibrium`.
+
+    Parameters
+    ----------
+    network : Network
+        Of any number of nodes.
+    by : callable, optional
+        Finds the coordinates of the links in another way, and returns None where it does not.
 
     Raises
     ------
@@ -218,7 +227,10 @@ def network_equilibrium(network: Network) -> NetworkPoint:
         require_round_trip(flow, [queues[name] for name in flow.route or list(queues)[:1]])
     flows = on_their_ways(network.flows, queues, network.packet_size)
     links = Links(network.nodes, flows, network.combine)
-    return _described(network, links, _share(links) if links.priced else _solve(links))
+    if links.priced:
+        return _described(network, links, _share(links))
+    found = None if by is None else by(links)
+    return _described(network, links, _solve(links) if found is None else found)
 
 
 def only_bottleneck(network: Network, point: NetworkPoint | None = None) -> Network | None:
@@ -243,7 +255,7 @@ def only_bottleneck(network: Network, point: NetworkPoint | None = None) -> Netw
     """
     if len(network.nodes) == 1:
         return network
-    full = np.flatnonzero((point or network_equilibrium(network)).bottleneck)
+    full = np.flatnonzero((point or network_equilibrium(network)).numbers("bottleneck"))
     if len(full) != 1:
         return None
     node = network.nodes[full[0]]

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_networks import REFUSALS, random_network
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, quietly
+from pi2_fluid.errors import quietly
 from pi2_fluid.loop.matrix.bounds import response_bound
 from pi2_fluid.loop.matrix.response import (
     matrix_characteristic,
@@ -17,35 +18,8 @@ from pi2_fluid.loop.matrix.response import (
     plant_matrix,
 )
 
-SENDERS = [pf.Reno(), pf.CReno(), pf.Cubic(), pf.Scalable(), pf.Prague(), pf.Dctcp()]
 #: What both may differ by: rounding, times how far the polish of a crossover carries it.
 CLOSE = 1e-9
-REFUSALS = (DomainError, SolverError, UnsupportedError)
-
-
-def random_network(seed: int) -> pf.Network:
-    """Two to four links, a third of them dual or with a price, and two to nine classes."""
-    rng = np.random.default_rng(seed)
-    names = list("abcd"[: rng.integers(2, 5)])
-    queues: list[pf.Aqm] = [pf.Pi2(), pf.Pi(), pf.Pie(), pf.DualPi2(), pf.Pi2(target="5ms")]
-    dual = rng.random() < 0.4
-    nodes = []
-    for name in names:
-        rate = f"{10 ** rng.uniform(0.8, 2.2):.4g}Mbit/s"
-        queue = queues[int(rng.choice([0, 3, 4] if dual else [0, 1, 2, 4]))]
-        nodes.append(pf.Node(name, pf.Link(rate), queue))
-    flows = []
-    for number in range(rng.integers(2, 10)):
-        start = int(rng.integers(len(names)))
-        # each route runs forward, or all around: what rings do is then part of it
-        along = [names[(start + k) % len(names)] for k in range(rng.integers(1, len(names) + 1))]
-        sender = SENDERS[int(rng.integers(6 if dual else 3))]
-        hops = [f"{rng.uniform(0, 8):.3g}ms" for _ in along]
-        rtt = f"{10 ** rng.uniform(1.7, 2.3):.4g}ms"
-        flows.append(
-            pf.Flows(sender, int(rng.integers(1, 20)), rtt, str(number), route=along, hops=hops)
-        )
-    return pf.Network(nodes, flows)
 
 
 def loops_of(seed: int) -> tuple[pf.NetworkLoop, pf.NetworkLoop] | None:

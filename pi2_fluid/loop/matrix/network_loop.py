@@ -22,6 +22,7 @@ from pi2_fluid.laws.sender import CLOCKS
 from pi2_fluid.loop.answers import BOUNDARY, require_roots
 from pi2_fluid.loop.construction import refuse_thinned, require_ticks, validate_bunch
 from pi2_fluid.loop.crossovers import Crossings
+from pi2_fluid.loop.desk import settle_links_on_desk
 from pi2_fluid.loop.disk import DiskMargin, disk_margin, require_stable
 from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS
 from pi2_fluid.loop.margins import Margins, SearchedMargins, margins_from_crossings
@@ -173,7 +174,9 @@ class NetworkLoop(NoisyNetwork):
         self.rtt_terms = rtt_terms
         self.transport = transport
         self.clock = clock
-        self.operating_point: NetworkPoint = _point or network_equilibrium(network)
+        self.operating_point: NetworkPoint = _point or network_equilibrium(
+            network, by=settle_links_on_desk
+        )
         names = network.node_names
         self.bunch = validate_bunch(bunch, clock)
         if clock == "acks" and transport != "fifo":

@@ -158,7 +158,9 @@ def ways_of(network: Network, point: NetworkPoint, senders: Sequence[Sender]) ->
         tuple(queues[place][int(scalable[row])] for place in way if place in queues)
         for row, way in enumerate(places)
     )
-    crosses = np.array([np.isin(np.arange(len(waits)), route) for route in routes], float)
+    crosses = np.zeros((len(routes), len(waits)))
+    for row, way in zip(crosses, routes, strict=True):
+        row[list(way)] = 1.0
     first = [link.queue for link in links]
     place_of = np.repeat([link.place for link in links], np.diff([*first, len(waits)]))
     bands = delays[:, scalable.astype(int)].T

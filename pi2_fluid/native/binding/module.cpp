@@ -14,6 +14,7 @@
 #include "binding/alias_sums.h"
 #include "binding/arguments.h"
 #include "binding/desk.h"
+#include "binding/desk_networks.h"
 #include "binding/lanes.h"
 #include "binding/laws.h"
 #include "binding/linear_loops.h"
@@ -177,6 +178,7 @@ ValueError
     register_matrices(module);
     register_linear_loops(module);
     register_desk(module);
+    register_desk_networks(module);
     register_lanes(module);
     register_packet(module);
     register_replay_updates(module);

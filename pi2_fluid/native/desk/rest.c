@@ -44,7 +44,7 @@ static double window_at_rest(const pi2_desk_flows *flows, double p, double rtt)
     return before >= 0.0 && after <= 0.0 ? exp(found) : NAN;
 }
 
-static void rest_at(const pi2_desk_queue *queue, double u, pi2_queue_at_rest *at, double *signal)
+void pi2_queue_rests_at(const pi2_desk_queue *queue, double u, pi2_queue_at_rest *at, double *signal)
 {
     double found[PI2_SENDER_STATES + 2] = {0.0};
     const double in[] = {u, queue->packets};
@@ -55,13 +55,11 @@ static void rest_at(const pi2_desk_queue *queue, double u, pi2_queue_at_rest *at
     at->delay[1] = queue->bands == 2 ? found[queue->states + 1] : 0.0;
 }
 
-static void answer(const pi2_desk_queue *queue, const pi2_desk_flows *flows, const pi2_queue_at_rest *at,
-                   const double *signal, pi2_flows_at_rest *rest)
+void pi2_flows_rest_at(const pi2_desk_flows *flows, double p, double rtt, pi2_flows_at_rest *rest)
 {
-    const int l4s = flows->hears == PI2_HEARS_SCALABLE;
     double in[PI2_SENDER_STATES + 2];
-    rest->p = flows->hears == PI2_HEARS_NOTHING ? 0.0 : signal[l4s];
-    rest->rtt = flows->base_rtt + at->delay[queue->bands == 2 && l4s];
+    rest->p = p;
+    rest->rtt = rtt;
     if (flows->at_rest) {
         const double given[] = {rest->rtt, rest->p};
         pi2_tape_run(flows->at_rest, given, flows->numbers, 0, rest->x);
@@ -74,12 +72,20 @@ static void answer(const pi2_desk_queue *queue, const pi2_desk_flows *flows, con
     pi2_tape_run(flows->sending, in, flows->numbers, 0, &rest->rate);
 }
 
+static void answer(const pi2_desk_queue *queue, const pi2_desk_flows *flows, const pi2_queue_at_rest *at,
+                   const double *signal, pi2_flows_at_rest *rest)
+{
+    const int l4s = flows->hears == PI2_HEARS_SCALABLE;
+    const double p = flows->hears == PI2_HEARS_NOTHING ? 0.0 : signal[l4s];
+    pi2_flows_rest_at(flows, p, flows->base_rtt + at->delay[queue->bands == 2 && l4s], rest);
+}
+
 /* The logarithm of what the flows send over what the link serves. */
 static double excess(void *of, double log_u)
 {
     const problem *const p = of;
     double signal[2], total = 0.0;
-    rest_at(p->queue, exp(log_u), p->at, signal);
+    pi2_queue_rests_at(p->queue, exp(log_u), p->at, signal);
     for (int c = 0; c < p->classes; c++) {
         answer(p->queue, p->flows + c, p->at, signal, p->rests + c);
         total += p->flows[c].count * p->rests[c].rate;

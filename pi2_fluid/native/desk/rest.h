@@ -42,6 +42,10 @@ typedef struct {
     double u, delay[2]; /* s; of one band the first */
 } pi2_queue_at_rest;
 
+/* Where a queue rests at u, and what Classic and Scalable packets see there; where flows rest that hear p. */
+void pi2_queue_rests_at(const pi2_desk_queue *queue, double u, pi2_queue_at_rest *at, double *signal);
+void pi2_flows_rest_at(const pi2_desk_flows *flows, double p, double rtt, pi2_flows_at_rest *rest);
+
 /* Of so many classes; 0 if they rest nowhere between the weakest signal and the strongest, or a law has no value there. */
 int pi2_find_rest(const pi2_desk_queue *queue, int classes, const pi2_desk_flows *flows, pi2_queue_at_rest *at,
                   pi2_flows_at_rest *rests);
