@@ -20,8 +20,9 @@ from pi2_fluid.engines.fluid.acks.reporting import trace_nodes
 from pi2_fluid.engines.fluid.beginning import begin, begin_links
 from pi2_fluid.engines.fluid.blame import named_by_oracle
 from pi2_fluid.engines.fluid.cohorts import Cohorts, split_starts
+from pi2_fluid.engines.fluid.linearised.network import LinearNetwork
+from pi2_fluid.engines.fluid.linearised.reporting import trace_linear
 from pi2_fluid.engines.fluid.oracle.integration import Run
-from pi2_fluid.engines.fluid.oracle.linear import LinearPlant
 from pi2_fluid.engines.fluid.oracle.plant import Plant
 from pi2_fluid.engines.fluid.oracle.rows import trace_rows
 from pi2_fluid.engines.fluid.outages import refuse_outages, report_outages, without_outages
@@ -81,7 +82,7 @@ class _Task(NamedTuple):
     """A scenario, made ready."""
 
     cohorts: Cohorts
-    plant: Plant
+    plant: Plant | LinearNetwork
     compiled: bool
     times: Any
     accuracy: Accuracy
@@ -285,14 +286,15 @@ class Fluid(Engine):
         beginning = None
         if self.initial is not None:
             beginning = (begin_links if links > 1 else begin)(scenario, self.initial)
-        whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)
-        # Linear laws have neither windows that start nor slow start: their counts grow as they are.
-        cohorts = whole if self.linear else split_starts(scenario, beginning)
+        if self.linear:
+            # It has neither windows that start nor slow start: counts grow as they are.
+            whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)
+            network = LinearNetwork(scenario, self.update, beginning)
+            return _Task(whole, network, self._compiles("linear=True"), times, accuracy)
+        cohorts = split_starts(scenario, beginning)
         # A law says here whether it has a fluid form at all.
-        kind = LinearPlant if self.linear else Plant
-        plant = kind(cohorts.scenario, self.update, cohorts.beginning)
-        linear = "linear=True" if self.linear else ""
-        compiles = self._compiles(linear or compiled.obstacle(cohorts.scenario, self.update))
+        plant = Plant(cohorts.scenario, self.update, cohorts.beginning)
+        compiles = self._compiles(compiled.obstacle(cohorts.scenario, self.update))
         if not compiles:
             require_hops_in_rings(scenario.network)
         return _Task(cohorts, plant, compiles, times, accuracy)
@@ -354,6 +356,8 @@ def _run_python(task: _Task, update: str, progress: Callable[[float, float], Non
     scenario = task.cohorts.scenario
     schedule = Schedule(scenario, ticks=update == "sampled")
     rows, duration, reported = [], float(scenario.duration), -1
+    if isinstance(task.plant, LinearNetwork):
+        return trace_linear(task.plant, schedule, task.accuracy, task.times, progress)
     run = Run(task.plant, schedule, task.accuracy)
     for row in run.follow(task.times.tolist()):
         rows.append(row)

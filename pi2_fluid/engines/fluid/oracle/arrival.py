@@ -100,10 +100,6 @@ class Arrivals(Trials):
             if lag.queues:  # a breakpoint so near is passed
                 ago = self.plant.lag(reader, view.tau, self.mode)
                 self.readers[reader].seek(self.t - ago + self.accuracy.close)
-        if self.plant.at_rest:  # times of entry have jumped with the delays of rest
-            for reader, place in self.plant.entries(self.mode):
-                if place is not None:
-                    self.readers[reader].seek(self.y[place])
         self._stand()
 
     def _stand(self) -> None:
@@ -160,8 +156,7 @@ class Arrivals(Trials):
         """Note that queues have reached or left a bound."""
         jumps, y = {}, list(self.y)
         for queue in queues:
-            nobody_waited = y[queue] <= 0.0 and not self.plant.at_rest
-            if queue in self.plant.entered and nobody_waited:
+            if queue in self.plant.entered and y[queue] <= 0.0:
                 y[self.plant.entered[queue]] = self.t
             jumps[Part("outflow", queue)] = 0
             jumps |= {Part("arrival", s): 0 for s in self.plant.layout.arriving[queue]}

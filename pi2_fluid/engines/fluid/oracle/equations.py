@@ -34,9 +34,6 @@ UNSEEN: Final = Seen(0.0, 0.0, 0.0, 0.0)  # by signals that follow from the stat
 class Equations(ABC):
     """The part of a plant that is the same whatever way packets take."""
 
-    #: Whether windows stay at or above 0.
-    floors = True
-
     #: Each law with the place of its state, and the first of its queues.
     laws: tuple[tuple[Aqm, slice], ...]
     first_queue: tuple[int, ...]

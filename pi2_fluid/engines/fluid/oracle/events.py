@@ -107,9 +107,6 @@ def _crossed_clips(plant: Plant, mode: Mode, trial: Trial) -> list[Event]:
 
 
 def _crossed_floors(plant: Plant, mode: Mode, trial: Trial, past: Past) -> list[Event]:
-    if not plant.floors:
-        return []
-
     def held_back(i: int, t: float, y: list[float]) -> float:
         view = plant.observe(t, y, mode)
         heard = past(t, view)[i]

@@ -108,9 +108,8 @@ class Run(Arrivals):
             self._stand()
         else:
             self._arrive(event, images)
-        if self.plant.floors:  # a tangent may leave them
-            for (law, where), signals in zip(self.plant.laws, self.view.signals, strict=True):
-                require_probability(law, self.t, self.y[where], signals)
+        for (law, where), signals in zip(self.plant.laws, self.view.signals, strict=True):
+            require_probability(law, self.t, self.y[where], signals)
 
     def _skip_silence(self) -> None:
         """Go on to what entered next, where nothing had entered for a while."""

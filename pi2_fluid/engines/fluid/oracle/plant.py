@@ -49,9 +49,6 @@ class Plant(Passing):
     start, and when that entered which leaves queues from which a class goes on to another.
     """
 
-    #: Whether delays, and with them the times of entry, are those at rest.
-    at_rest = False
-
     def __init__(self, scenario: Scenario, update: str, beginning: Beginning | None = None) -> None:
         self._take_classes(scenario, beginning)
         network = scenario.network
@@ -107,7 +104,6 @@ class Plant(Passing):
         #: tells enough.
         self.at_once = (
             len(self.nodes) == 1
-            and not self.at_rest
             and not any(stream.lag for stream in self.streams)
             and not any(map(self.answering, range(len(self.senders))))
         )
@@ -261,7 +257,7 @@ class Plant(Passing):
             after = [v + ahead * slope for v, slope in zip(y, f, strict=True)]
             tau = self._waits(Moment(t + ahead, after, mode))
             speed -= (self.lag(group, tau, mode) - lag) / ahead
-        elif not self.at_rest:
+        else:
             speed -= sum(f[q] / mode.capacity[self.layout.link_of[q]] for q in queues)
         return t - lag, speed
 

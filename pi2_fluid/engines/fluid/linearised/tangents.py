@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.engines.fluid.oracle.state import Heard, State
+from pi2_fluid.engines.fluid.oracle.state import State
 from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.derivatives import differentiate
 from pi2_fluid.laws.seen import Seen
@@ -32,23 +32,6 @@ class Tangent(NamedTuple):
     sending: tuple[Any, float]
     """d(sending rate)/d(x, rtt)."""
 
-    def slope(self, x: Sequence[float], rtt: float, heard: Heard) -> list[float]:
-        """Return dx/dt of one flow, from its state and round-trip time, and what it hears."""
-        x_then, p_then, rtt_then = heard
-        by_x, by_then, *others = self.slopes
-        now = minus(x, self.x)
-        then = minus(x_then if isinstance(x_then, tuple) else (x_then,), self.x)
-        rest = (p_then - self.p, rtt - self.rtt, rtt_then - self.rtt)
-        return [
-            dot(a, now) + dot(b, then) + dot(c, rest)
-            for a, b, c in zip(by_x, by_then, zip(*others, strict=True), strict=True)
-        ]
-
-    def more(self, x: Sequence[float], rtt: float) -> float:
-        """Return by how much more than at rest one flow sends (segments/s)."""
-        by_x, by_rtt = self.sending
-        return dot(by_x, minus(x, self.x)) + by_rtt * (rtt - self.rtt)
-
 
 class QueueTangent(NamedTuple):
     """The law of a queue: where it rests, and its slopes there."""
@@ -65,36 +48,19 @@ class QueueTangent(NamedTuple):
     encode: tuple[float, ...]
     """What packets see at rest, and its slopes over the controller's variable."""
 
-    def moved(self, state: Sequence[float], delay: float) -> list[float]:
-        """Return how far from rest an update leaves the state, or how fast it flows."""
-        by_state, by_delay = self.update
-        away, late = minus(state, self.state), delay - self.delay
-        return [dot(a, away) + b * late for a, b in zip(by_state, by_delay, strict=True)]
-
     def updated(self, state: Sequence[float], delay: float) -> list[float]:
         """Return the state after one update."""
-        return [a + b for a, b in zip(self.state, self.moved(state, delay), strict=True)]
-
-    def flow(self, state: Sequence[float], delay: float, growth: float) -> list[float]:
-        """Return d(state)/dt, with the growth of the delay (s/s)."""
-        moves = self.moved(state, delay)
-        return [a + b * growth for a, b in zip(moves, self.trend, strict=True)]
+        by_state, by_delay = self.update
+        away = [x - rest for x, rest in zip(state, self.state, strict=True)]
+        late = delay - self.delay
+        return [
+            rest + (sum(x * y for x, y in zip(a, away, strict=True)) + b * late)
+            for rest, a, b in zip(self.state, by_state, by_delay, strict=True)
+        ]
 
     def jumped(self, state: Sequence[float], by: float) -> list[float]:
         """Return the state after the delay has jumped."""
         return [a + b * by for a, b in zip(state, self.trend, strict=True)]
-
-    def shows(self, state: Sequence[float]) -> Signal:
-        """Return what packets see."""
-        u = self._above(state)
-        return Signal(*(p + k * u for p, k in zip(self.signals, self.encode, strict=True)))
-
-    def dropped(self, state: Sequence[float]) -> float:
-        """Return by how much more than at rest is dropped of thinned traffic."""
-        return self.encode[0] * self._above(state)
-
-    def _above(self, state: Sequence[float]) -> float:
-        return dot(self.controller, minus(state, self.state))
 
 
 def tangent_of(sender: Sender, x: State, p: float, rtt: float, sends: float) -> Tangent:
@@ -216,16 +182,6 @@ def _trend_of(
     seen = Seen(delay, delay * C, C, C)
     moved, still = (aqm.flow(state, seen, d) for d in (1.0, 0.0))
     return [float(m - s) for m, s in zip(moved, still, strict=True)]
-
-
-def dot(a: Sequence[float], b: Sequence[float]) -> float:
-    """Return the sum of the products."""
-    return sum(x * y for x, y in zip(a, b, strict=True))
-
-
-def minus(a: Sequence[float], b: Sequence[float]) -> list[float]:
-    """Return the differences."""
-    return [x - y for x, y in zip(a, b, strict=True)]
 
 
 def _numbers(slopes: Sequence[ArrayLike] | Sequence[Sequence[ArrayLike]]) -> FloatArray:
