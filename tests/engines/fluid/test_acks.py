@@ -553,3 +553,18 @@ def test_more_than_the_link_carries_is_lost_at_the_full_buffer() -> None:
     (line,) = run.links[0].lines
     assert come == pytest.approx(line.served[-1] + line.queue + lost(run), rel=1e-12)
     assert line.delays[-1] == pytest.approx(150.0 * 12000.0 / 10e6, rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["python", "c"])
+def test_a_full_buffer_takes_the_same_part_of_everybody(engine: str) -> None:
+    # Of what comes it has room for what leaves; in whole packets each class has lost its part.
+    rates = {"first": 8e6, "second": 4e6}
+    flows = [
+        pf.Flows(pf.Cbr(rate=rate, thinned=False), name=name, start=0.5 * (name == "second"))
+        for name, rate in rates.items()
+    ]
+    scenario = pf.Scenario("2s", pf.Link("6Mbit/s", 50), PI2, flows)
+    found = pf.fluid.simulate(scenario, clock="acks", engine=engine).throughput
+    alone, both = (found.sel(time=slice(*when)).mean("time") for when in ((0.3, 0.5), (1, 2)))
+    np.testing.assert_allclose(alone, [6e6, 0.0], rtol=1e-9, atol=1e-3)
+    np.testing.assert_allclose(both, [4e6, 2e6], rtol=1e-9)

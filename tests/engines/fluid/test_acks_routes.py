@@ -125,6 +125,22 @@ def test_rest_stays_at_rest() -> None:
     np.testing.assert_allclose(result.p, np.tile(rest.p, (32, 1)), rtol=1e-10)
 
 
+@pytest.mark.parametrize("queues", [{"a": 40.0, "b": 3.0}, {"a": 300.0, "b": 2e3}, {"b": 1e-3}])
+def test_queues_before_time_0_are_what_comes_while_packets_wait(queues: dict[str, float]) -> None:
+    scenario = pf.Scenario("0.5s", network=parking())
+    run = Integrator(
+        scenario, None, begin_links(scenario, {"window": [300.0, 90.0, 80.0], "queue": queues})
+    )
+    waits = [link.delays[0] for link in run.links]
+    comes = [0.0, 0.0]
+    for flow, way, window in zip(scenario.flows, run.ways, (300.0, 90.0, 80.0), strict=True):
+        for k in way.links:
+            round_trip = flow.base_rtt + sum(waits[j] for j in way.links)
+            comes[k] += flow.count * window / round_trip
+    for k, name in enumerate("ab"):
+        assert waits[k] * comes[k] == pytest.approx(queues.get(name, 0.0), rel=1e-12)
+
+
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Swinging(pf.Pi2):
     """A queue whose p' is given: what a cosine is in the middle of each interval."""
@@ -179,6 +195,66 @@ def test_the_order_is_two() -> None:
         ]
         assert math.log2(distances[0] / distances[2]) / 2.0 > 1.8, (variable, distances)
     assert float(np.abs(middle.queue_delay - fine.queue_delay).max()) < 1e-7
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Turning(pf.Pi2):
+    """A queue whose p' is a given cosine, by turning a pointer: operations on numbers alone."""
+
+    mean: float
+    wave: tuple[float, float]
+
+    def initial(self) -> Any:
+        return self.mean, 1.0, 0.0
+
+    def update(self, state: Any, seen: Any, dt: Any) -> Any:
+        size, w = self.wave
+        angle = w * float(self.update_interval)
+        x, y = state[1], state[2]
+        x, y = (
+            math.cos(angle) * x - math.sin(angle) * y,
+            math.sin(angle) * x + math.cos(angle) * y,
+        )
+        return self.mean * (1.0 + size * x), x, y
+
+    def saturate(self, state: Any) -> Any:
+        return state
+
+    def at_rest(self, u: Any, capacity: Any) -> Any:
+        return (u, 1.0, 0.0), self.target
+
+
+@pytest.mark.slow
+def test_so_it_is_in_the_compiled_engine() -> None:
+    # Only Reno: each tick is a kink of later windows, and those of Scalable are sharper.
+    near = pf.Flows(pf.Reno(), 3, "50ms", "beside", route=("a", "b"), hops=("2ms", "3ms"))
+    network = pf.Network(parking().nodes, [*parking().flows, near])
+    rest = pf.equilibrium(network)
+    controller = dict(zip("ab", map(float, rest.controller), strict=True))
+    waves = {"a": (0.03, 7.0), "b": (0.03, 11.0)}
+    nodes = [
+        dataclasses.replace(
+            node,
+            aqm=Turning(mean=controller[node.name], wave=waves[node.name], update_interval="2ms"),
+        )
+        for node in network.nodes
+    ]
+    initial = {
+        "window": [float(window) for window in rest.window],
+        "queue": dict(zip("ab", map(float, rest.queue), strict=True)),
+        "controller": controller,
+    }
+    scenario = pf.Scenario("1.2s", network=pf.Network(nodes, network.flows))
+    runs = [
+        acks(scenario, initial=initial, engine="c", step=h, sample="16ms")
+        for h in (2e-3, 1e-3, 0.5e-3, 0.25e-3)
+    ]
+    for variable in ("queue_delay", "window"):
+        distances = [
+            float(np.abs(one[variable] - other[variable]).max()) for one, other in pairwise(runs)
+        ]
+        assert math.log2(distances[0] / distances[2]) / 2.0 > 1.8, (variable, distances)
+    assert float(np.abs(runs[1].queue_delay - runs[2].queue_delay).max()) < 1e-7
 
 
 @pytest.mark.slow
