@@ -255,25 +255,29 @@ def test_what_enters_leaves() -> None:
     np.testing.assert_allclose(left.to_numpy()[busy], 1.0, rtol=1e-6)
 
 
-@pytest.mark.slow
-def test_packets_wait_and_flow_as_the_fluid_says() -> None:
-    """Sixteen flows of each class, so that chance is small.
-
-    The Classic class of both links is the furthest off, as under one coupled queue a link: Reno in
-    packets gets less than its law where windows are small.
-    """
-    both: dict[str, Any] = {"route": ("a", "b"), "hops": ("2ms", "5ms")}
+def over_two_links(**how: Any) -> pf.Scenario:
+    """Sixteen flows of each class, so that chance is small."""
+    both: dict[str, Any] = {"route": ("a", "b"), "hops": ("2ms", "5ms")} | how
     flows = [
         pf.Flows(pf.CReno(), 16, "40ms", "C", **both),
         pf.Flows(pf.Dctcp(), 16, "40ms", "L", **both),
-        pf.Flows(pf.CReno(), 16, "30ms", "C at a", route=("a",), hops=("2ms",)),
-        pf.Flows(pf.Dctcp(), 16, "30ms", "L at b", route=("b",), hops=("2ms",)),
+        pf.Flows(pf.CReno(), 16, "30ms", "C at a", route=("a",), hops=("2ms",), **how),
+        pf.Flows(pf.Dctcp(), 16, "30ms", "L at b", route=("b",), hops=("2ms",), **how),
     ]
     nodes = [
         pf.Node(name, pf.Link(rate, "40000 packets"), pf.DualPi2())
         for name, rate in (("a", "160Mbit/s"), ("b", "120Mbit/s"))
     ]
-    scenario = pf.Scenario(50.0, network=pf.Network(nodes, flows))
+    return pf.Scenario(50.0, network=pf.Network(nodes, flows))
+
+
+@pytest.mark.slow
+def test_packets_wait_and_flow_as_the_fluid_says() -> None:
+    """The Classic class of both links is the furthest off, as under one coupled queue a link.
+
+    Reno in packets gets less than its law where windows are small.
+    """
+    scenario = over_two_links()
     fluid, packets = (
         pf.summarize(pf.simulate(scenario, engine), after=20)
         for engine in (pf.Fluid(tolerance=1e-6), pf.Packets(seeds=3))
@@ -288,3 +292,23 @@ def test_packets_wait_and_flow_as_the_fluid_says() -> None:
     off = fluid.throughput / packets.throughput.mean("seed") - 1.0
     assert float(np.abs(off.drop_sel(flows="C")).max()) < 0.05
     assert float(np.abs(off.sel(flows="C"))) < 0.08
+
+
+@pytest.mark.slow
+def test_packets_deliver_their_windows_in_the_round_trips_of_the_fluid() -> None:
+    """So that what shares are off by is in the windows: of links and queues all is as it should be.
+
+    L4S packets wait for single ones, of 40 ms half a millisecond. Acknowledgements are not delayed,
+    which would be a longer path.
+    """
+    scenario = over_two_links(delayed_ack=False)
+    rest = pf.equilibrium(scenario.network)
+    packets = pf.summarize(pf.simulate(scenario, pf.Packets(seeds=2)), after=20).mean("seed")
+    kept = 1.0 - packets.drop_fraction_of.sum("link").to_numpy()
+    expected = 16.0 * 12000.0 * kept * packets.window_mean.to_numpy() / rest.rtt.to_numpy()
+    np.testing.assert_allclose(packets.throughput.to_numpy(), expected, rtol=0.02)
+    # Classic windows are below their law, and those of both links further below
+    size = packets.window_mean * np.sqrt(packets.drop_fraction_of.sum("link"))
+    law = (rest.window * np.sqrt(rest.p)).to_numpy()
+    assert 0.8 < float(size.sel(flows="C")) / law[0] < 0.88
+    assert 0.87 < float(size.sel(flows="C at a")) / law[2] < 0.93
