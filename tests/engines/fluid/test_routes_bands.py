@@ -71,17 +71,19 @@ def assert_near(got: Any, want: Any, within: float) -> None:
     for each in OF_TRACES:
         mine, its = getattr(got, each), getattr(want, each)
         assert mine.shape == its.shape, each
-        np.testing.assert_allclose(mine, its, rtol=0.0, atol=within * np.abs(its).max())
+        # Between the ends of steps the compiled engine reports what arrived by cubics of its own.
+        off = 1e-7 if each == "leaving" else within
+        np.testing.assert_allclose(mine, its, rtol=0.0, atol=off * np.abs(its).max())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ONE)
 def test_one_dual_node_is_one_link(name: str) -> None:
-    """Another body with another way to read the past; both are off by some tolerances."""
+    """Another body with another way to keep rates, from which delays follow where bands share."""
     times = np.linspace(0.0, 0.3, 61).tolist()
     over = over_routes(ONE[name], 1e-8, times)
-    link = compiled.run_compiled(ONE[name], "sampled", Accuracy(0.3, 1e-10), times)
-    assert_near(over, link, 1e-6)
+    link = compiled.run_compiled(ONE[name], "sampled", Accuracy(0.3, 1e-8), times)
+    assert_near(over, link, 1e-9)
 
 
 @pytest.mark.parametrize("name", ONE)

@@ -20,7 +20,7 @@ from pi2_fluid.engines.fluid.oracle.events import Event, apply_event
 from pi2_fluid.engines.fluid.oracle.jumps import Before, find_jumps
 from pi2_fluid.engines.fluid.oracle.kinks import MOST, Part
 from pi2_fluid.engines.fluid.oracle.moves import shows_rates
-from pi2_fluid.engines.fluid.oracle.state import EMPTY, View
+from pi2_fluid.engines.fluid.oracle.state import EMPTY, Mode, View
 from pi2_fluid.engines.fluid.oracle.trial import Trials
 
 _STRONGEST: Final = 1  # order of kinks that are noted where steps adapt
@@ -35,31 +35,29 @@ class Arrivals(Trials):
         """Do all that happens now."""
         before = Before(self.y, self.f, self.view, self.mode)
         passed = self._pass(images)
+        if passed or (event is not None and event.kind != "side"):
+            self.mode = self.plant.by_numbers(self.mode)
         if passed:
-            self._take_sides()
             self._mark_images(passed, before.f)
         if event is not None:
-            if event.kind != "side":
-                self.mode = self.plant.by_numbers(self.mode)
             self.y, self.mode = apply_event(self.plant, event, self.t, self.y, self.mode)
             self._mark_event(event)
             if self.plant.dual and event.kind in {"empty", "fill"}:
                 self._seek()  # the other band's share has jumped, and with it all delays
-        happened = self._happen(event)
-        if happened or (event is not None and event.kind != "side"):
-            self._take_sides()
-        if happened or images or event is not None:
-            self.f, self.view = self._slope(self.t, self.y)
+        self._happen(event)
+        if not self.mode.sides:
+            self._take_sides(before.mode)
+        self.f, self.view = self._slope(self.t, self.y)
         if self.plant.at_once:
             for reader, order in find_jumps(self, before).items():
                 self._mark(reader, order)
 
-    def _take_sides(self) -> None:
+    def _take_sides(self, past: Mode) -> None:
         """Let every comparison hold the answer that it has now, until an event."""
-        before = self.mode.sides
+        before = past.sides[:1]
         self.mode = self.plant.take_sides(self.t, self.y, self.mode, self._past)
-        links = len(self.plant.nodes)
-        if self.plant.at_once and before and before[:links] != self.mode.sides[:links]:
+        alone = self.plant.at_once and not self.plant.dual
+        if alone and before and before != self.mode.sides[:1]:
             self._mark_all()
 
     def _pass(self, images: dict[int, int]) -> dict[int, int]:
@@ -72,7 +70,7 @@ class Arrivals(Trials):
         self._stand()
         return passed
 
-    def _happen(self, event: Event | None) -> bool:
+    def _happen(self, event: Event | None) -> None:
         """Do what is scheduled for now: first the changes, then the ticks."""
         changes, ticks = self.schedule.take(self.t)
         before = self.mode
@@ -87,12 +85,12 @@ class Arrivals(Trials):
             self._seek()
         if ticks:
             self._tick(ticks)
-        if changes or ticks or (event is not None and event.kind == "signalled"):
+        moves = any(self.plant.ticks_move[link] for link in ticks)
+        if changes or moves or (event is not None and event.kind == "signalled"):
             self.y, self.mode = self.plant.hold_bounds(self.t, self.y, self.mode)
         self._turn(self._turned(before.bound))
         if self.plant.dual and event is not None and event.kind == "signalled":
             self._seek()  # windows have jumped, and with them what idle bands leave to others
-        return bool(changes or ticks)
 
     def _seek(self) -> None:
         view = self.plant.observe(self.t, self.y, self.mode)
@@ -134,8 +132,9 @@ class Arrivals(Trials):
     def _mark_event(self, event: Event) -> None:
         """Note an event: at a bound what leaves a link jumps, at a clip the signal's slope."""
         if self.plant.at_once:
-            fixed, at_bound = self.accuracy.tolerance == 0.0, event.kind in {"full", "drain"}
-            if event.kind == "side" or fixed or (at_bound and shows_rates(self.plant.nodes[0].aqm)):
+            side = event.kind == "side" and not self.plant.dual
+            full = event.kind in {"full", "drain"} and shows_rates(self.plant.nodes[0].aqm)
+            if side or full or self.accuracy.tolerance == 0.0:
                 self._mark_all()
         elif event.kind in {"empty", "fill"}:
             self._turn([event.place])

@@ -17,6 +17,7 @@ T = TypeVar("T")
 Past: TypeAlias = Callable[[float, View], list[Heard | None]]
 # Packets that a queue may miss: one that has just left 0 may begin a rounding error below.
 _TINY: Final = 1e-9
+_ROUNDED: Final = 1e-9  # of what a comparison looks at: more than rounding
 _WITHIN: Final = 1e-13  # of a step: how well an event is located on its cubic
 
 
@@ -44,15 +45,15 @@ class Trial(NamedTuple):
     error: float
 
 
-def crossed_events(plant: Plant, mode: Mode, trial: Trial, past: Past) -> list[Event]:
-    """Return the events that a trial step has passed.
+def crossed_events(plant: Plant, mode: Mode, trial: Trial, start: Trial, past: Past) -> list[Event]:
+    """Return the events that a trial step has passed that begins at `start`.
 
     `past` says what the classes hear at an instant and a view of it.
     """
     found = _crossed_bounds(plant, mode, trial)
     found += _crossed_clips(plant, mode, trial)
     found += _crossed_floors(plant, mode, trial, past)
-    found += _crossed_sides(plant, mode, trial, past)
+    found += _crossed_sides(plant, mode, trial, start, past)
     for i, slow in enumerate(mode.slow):
         if slow and trial.y[plant.expected[i]] > 1.0:
             found.append(Event("signalled", i, partial(_distance, plant.expected[i], 1.0, 1.0)))
@@ -124,23 +125,31 @@ def _crossed_floors(plant: Plant, mode: Mode, trial: Trial, past: Past) -> list[
     return found
 
 
-def _crossed_sides(plant: Plant, mode: Mode, trial: Trial, past: Past) -> list[Event]:
+def _crossed_sides(plant: Plant, mode: Mode, trial: Trial, start: Trial, past: Past) -> list[Event]:
     if not any(mode.sides):
         return []
 
-    def off(k: int, number: int, t: float, y: list[float]) -> float:
-        view, compared = plant.observe(t, y, mode), plant.compared[k]
-        values = plant.asked(k, y, mode, view, past(t, view))
-        assert compared is not None, "it has a side"
-        assert values is not None, "it is asked"
-        return compared.difference(number, values, mode.sides[k])
+    def distances(k: int, t: float, y: list[float], view: View) -> list[float]:
+        compared, sides = plant.compared[k], mode.sides[k]
+        values = plant.asked(k, y, mode, view, past(t, view)) if sides else None
+        return [] if compared is None or values is None else compared.distances(values, sides)
 
-    found, heard = [], past(trial.t, trial.view)
-    for k, (compared, sides) in enumerate(zip(plant.compared, mode.sides, strict=True)):
-        values = plant.asked(k, trial.y, mode, trial.view, heard) if sides else None
-        if compared is not None and values is not None:
-            for number in compared.crossed(values, sides):
-                found.append(Event("side", k, partial(off, k, number), number=number))
+    def off(k: int, number: int, t: float, y: list[float]) -> float:
+        return distances(k, t, y, plant.observe(t, y, mode))[number]
+
+    found = []
+    for k in range(len(plant.compared)):
+        after = distances(k, trial.t, trial.y, trial.view)
+        if min(after, default=0.0) >= 0.0:
+            continue
+        # What stands still a rounding error beyond has not crossed. What is far beyond was carried
+        # there by another answer.
+        before = distances(k, start.t, start.y, start.view)
+        found += [
+            Event("side", k, partial(off, k, number), number=number)
+            for number, (was, now) in enumerate(zip(before, after, strict=True))
+            if now < 0.0 and (now < was or was < -_ROUNDED)
+        ]
     return found
 
 
@@ -211,10 +220,10 @@ def apply_event(
     elif event.kind == "lift":
         mode = mode._replace(floored=_put(mode.floored, k, False))
     elif event.kind == "side":
-        sides = mode.sides[k]
-        assert sides is not None, "it has one"
-        n = event.number
-        mode = mode._replace(sides=_put(mode.sides, k, _put(sides, n, 1 - sides[n])))
+        if mode.sides:  # else what is compared decides just now
+            sides, n = mode.sides[k], event.number
+            assert sides is not None, "it has one"
+            mode = mode._replace(sides=_put(mode.sides, k, _put(sides, n, 1 - sides[n])))
     else:
         y, mode = plant.end_slow_start([k], y, mode)
     if event.kind in {"empty", "full"} and plant.continuous:

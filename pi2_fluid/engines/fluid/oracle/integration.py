@@ -43,7 +43,7 @@ class Run(Arrivals):
         self.mode = self.mode._replace(signalling=True)
         self._happen(None)
         self.y, self.mode = plant.hold_bounds(self.t, self.y, self.mode)
-        self._take_sides()
+        self._take_sides(self.mode)
         self.f, self.view = self._slope(self.t, self.y)
 
     def follow(self, samples: Sequence[float]) -> Iterator[Row]:
@@ -179,7 +179,8 @@ class Run(Arrivals):
     def _stop_at_event(self, trial: Trial) -> tuple[Trial, Event | None]:
         """End the step at the first event in it, if there is one."""
         first, where = None, 1.0
-        for event in crossed_events(self.plant, self.mode, trial, self._past):
+        start = self._start()
+        for event in crossed_events(self.plant, self.mode, trial, start, self._past):
             place = locate_event(self._segment(trial), event)
             if first is None or place < where:
                 first, where = event, place
@@ -211,9 +212,9 @@ class Run(Arrivals):
 
     def _predict_image(self, h: float) -> tuple[float, int | None]:
         """Shorten a step to where the first image is expected, to first order in its length."""
-        target = None
+        target, start = None, self._start()
         for reader, stretch in enumerate(self._stretches()):
-            delayed = self._delayed(reader, Trial(self.t, self.y, self.f, self.view, 0.0))
+            delayed = self._delayed(reader, start)
             if delayed is None:
                 continue
             d, speed = delayed
@@ -268,6 +269,10 @@ class Run(Arrivals):
             f"the delayed image of an event was not found near t = {self.t:g} s: give a"
             " shorter step, or another tolerance."
         )
+
+    def _start(self) -> Trial:
+        """Return the present, as a step that leads nowhere."""
+        return Trial(self.t, self.y, self.f, self.view, 0.0)
 
     def _delayed(self, reader: int, at: Trial) -> tuple[float, float] | None:
         return self.plant.delayed(reader, at.t, at.y, at.f, at.view, self.mode)

@@ -43,11 +43,7 @@ _AHEAD: Final = 1e-6  # of a delay, over which its own slope is taken
 
 
 class Plant(Passing):
-    """The equations of one scenario.
-
-    The state is a list: queues, what entered them, controllers, senders, signals expected in slow
-    start, and when that entered which leaves queues from which a class goes on to another.
-    """
+    """The equations. The state: queues, what entered, controllers, senders, times of entry."""
 
     def __init__(self, scenario: Scenario, update: str, beginning: Beginning | None = None) -> None:
         self._take_classes(scenario, beginning)
@@ -96,6 +92,9 @@ class Plant(Passing):
             for s, stream in enumerate(self.streams)
             if self.thinned[stream.owner] and self.nodes[stream.link].aqm.thins
         )
+        thinned = {self.streams[s].link for s in self.thinning}
+        #: Of each link: whether a tick moves what enters it, or how its law moves, at once.
+        self.ticks_move = tuple(not held or link in thinned for link, held in enumerate(jumping))
         self.kinks = Kinks(self.layout, jumping, self._simple, self.thinning)
         #: Of each link: whether its signals follow from the queue as well.
         self.shows_queue = tuple(shows_queue(node.aqm) for node in self.nodes)

@@ -10,7 +10,7 @@ are.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from pi2_fluid.errors import UnsupportedError
@@ -36,13 +36,19 @@ class Compared:
         """Return its results."""
         return _results(self.tape, values, sides)
 
-    def difference(self, number: int, values: Sequence[float], sides: Sides) -> float:
-        """Return what a comparison looks at, positive on the side that is held."""
-        off = float(self._differences(*values, sides=sides)[number])
-        held = sides is not None and sides[number]
-        if self._codes[number] == "equal":
-            return -abs(off) if held else 0.0
-        return -off if held else off
+    def distances(self, values: Sequence[float], sides: Sides) -> list[float]:
+        """Return how far each comparison is from another answer, positive on the side held.
+
+        Two that are the same without staying so are on neither side.
+        """
+        assert sides is not None, "there is nothing to cross"
+        found = zip(self._codes, self._differences(*values, sides=sides), sides, strict=True)
+        return [
+            (-abs(float(off)) if held else 1.0)
+            if code == "equal"
+            else (-float(off) if held else float(off))
+            for code, off, held in found
+        ]
 
     def sides(self, values: Sequence[float]) -> tuple[int, ...]:
         """Return the answers by the numbers."""
@@ -52,18 +58,6 @@ class Compared:
             holds = off == 0.0 if code == "equal" else off <= 0.0 if code == _OR_SAME else off < 0.0
             found.append(1 if holds else 0)
         return tuple(found)
-
-    def crossed(self, values: Sequence[float], sides: Sides) -> Iterator[int]:
-        """Yield the numbers of the comparisons whose answers are others than those held.
-
-        Two that are the same without staying so are on neither side.
-        """
-        assert sides is not None, "there is nothing to cross"
-        found = self._differences(*values, sides=sides)
-        for number, (code, value, held) in enumerate(zip(self._codes, found, sides, strict=True)):
-            off = float(value)
-            if (off != 0.0 and held) if code == "equal" else (off > 0.0 if held else off < 0.0):
-                yield number
 
 
 _OR_SAME = "less_equal"
