@@ -205,6 +205,15 @@ class AckSums:
             dict(shape=(None, None), order="C", device="cpu", writable=False),
         ],
     ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None, None))]: ...
+    def scan(
+        self,
+        *,
+        design: dict[str, float],
+        loops: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
 
 def ack_margins(
     *,
@@ -279,6 +288,17 @@ class AliasSums:
         ],
     ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None,))]: ...
 
+def scan_designs(
+    *,
+    design: dict[str, float],
+    loops: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    points: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    count: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
 def design_alias_sums(
     *,
     rtt: Annotated[

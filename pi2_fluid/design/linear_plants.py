@@ -18,6 +18,7 @@ from pi2_fluid.design.remembering import remembered
 from pi2_fluid.errors import quietly
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.acks import AckLoop
+from pi2_fluid.loop.acks.sampled import compiled_sums
 from pi2_fluid.loop.sampled import alias_sums, held_response
 from pi2_fluid.loop.state_space import LinearController, LinearLoop
 from pi2_fluid.loop.transfer import Loop
@@ -26,7 +27,7 @@ from pi2_fluid.loop.updates import respond
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pi2_fluid._core import AliasSums
+    from pi2_fluid._core import AckSums, AliasSums
     from pi2_fluid.design.points import Region
     from pi2_fluid.values import ComplexArray, Curve, FloatArray, Real
 
@@ -59,8 +60,12 @@ class LinearPlants:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
+    _held: dict[float, AckSums | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_kept": {}}
+        return vars(self) | {"_kept": {}, "_held": {}}
 
     #: Whether `points` are another's.
     numeric: ClassVar[bool] = True
@@ -139,6 +144,13 @@ class LinearPlants:
             self._kept[interval] = each
         kept = [one for one in self._kept[interval] if one is not None]
         return kept if len(kept) == len(self) else None
+
+    def ack_sums(self, interval: float) -> AckSums | None:
+        """Return the sums over aliases by acknowledgements, which no gains enter, compiled."""
+        if interval not in self._held:
+            loop = self.linear(1.0, 0.0, interval)
+            self._held[interval] = compiled_sums(loop) if isinstance(loop, AckLoop) else None
+        return self._held[interval]
 
     def basis(
         self, w: FloatArray, interval: float, update: str

@@ -188,25 +188,31 @@ class Plants:
         As `loop.sampled_response` does it, for these loops alone: from the closed form, all of them
         at once, with leading terms so near to it that a few aliases are left to sum.
         """
-        rtt, m, mu = (np.asarray(y, float)[:, None] for y in (self.rtt, self.m, self.mu))
-        one = np.where(self.scalable, 0.0, 1.0)[:, None]
+        rtt, m = (np.asarray(y, float)[:, None] for y in (self.rtt, self.m))
         w = np.atleast_2d(np.asarray(w, float))
-        # The leading terms at large s are e^{-jv}/(jv + b)^3 - mu e^{-2jv}/(jv + b)^4: the b has
-        # the next term, too, the one with mu is the echo in h.
-        b = (1.0 + mu * one) / 3.0
-        columns = {
-            "rtt": rtt, "mu": mu, "one": one, "near": b,
-            "varies": self.exact, "kappa": self.kappa,
-        }  # fmt: skip
+        names = ("rtt", "mu", "one", "varies", "kappa", "near")
         total = _core.design_alias_sums(
-            **{name: np.asarray(column, float).ravel() for name, column in columns.items()},
+            **dict(zip(names, self.columns, strict=True)),
             interval=interval,
-            count=_FEWEST_ALIASES + math.ceil(interval / float(np.min(rtt))),
+            count=self.alias_count(interval),
             w=np.ascontiguousarray(w),
         )
         gains = alpha - beta * np.expm1(-1j * w * interval)
         result: ComplexArray = gains * m * rtt**2 / interval * total
         return result
+
+    @property
+    def columns(self) -> FloatArray:
+        """The loops as `pi2_design_loop` has them, a row for each of its numbers."""
+        one = np.where(self.scalable, 0.0, 1.0)
+        # The leading terms at large s are e^{-jv}/(jv + b)^3 - mu e^{-2jv}/(jv + b)^4: the b has
+        # the next term, too, the one with mu is the echo in h.
+        b = (1.0 + self.mu * one) / 3.0
+        return np.array([self.rtt, self.mu, one, self.exact, self.kappa, b], dtype=float)
+
+    def alias_count(self, interval: float) -> int:
+        """How many aliases to sum on each side, of updates every `interval` (s)."""
+        return _FEWEST_ALIASES + math.ceil(interval / float(np.min(self.rtt)))
 
 
 def with_exact(plants: Plants) -> Plants:

@@ -27,6 +27,7 @@ from pi2_fluid.design.linear_plants import (
 from pi2_fluid.design.plants import Plants, make_points, plant_of, with_exact
 from pi2_fluid.design.points import Points, crossings, finer, grid, jump_rtts
 from pi2_fluid.design.remembering import remembered
+from pi2_fluid.design.scanning import compiled_scan
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
@@ -184,11 +185,26 @@ class Scan:
 
 def scan(plants: SomePlants, alpha: float, beta: float, interval: float, update: str) -> Scan:
     """Return the margins of many loops, each evaluated near the crossovers of its cheap twin."""
-    gains = alpha, beta, interval
-    each = [_scan(part.points, part.at(*gains, update), part.numeric, *gains, update)
-            for part in plants.parts]  # fmt: skip
+    each = [_scan_part(part, alpha, beta, interval, update) for part in plants.parts]
     names = ("gain_margin_db", "phase_margin_deg", "modulus_margin")
     return Scan(*(np.concatenate([getattr(one, name) for one in each]) for name in names))
+
+
+def _scan_part(
+    part: Plants | LinearPlants, alpha: float, beta: float, interval: float, update: str
+) -> Scan:
+    """The same of loops of one kind."""
+    gains = alpha, beta, interval
+    found = compiled_scan(part, *gains) if update == "sampled" else None
+    return scan_in_python(part, *gains, update) if found is None else Scan(*found)
+
+
+def scan_in_python(
+    part: Plants | LinearPlants, alpha: float, beta: float, interval: float, update: str
+) -> Scan:
+    """Return the same of loops of any one kind: the readable twin of what is compiled."""
+    gains = alpha, beta, interval
+    return _scan(part.points, part.at(*gains, update), part.numeric, *gains, update)
 
 
 def _scan(

@@ -14,6 +14,7 @@
 
 #include "binding/arguments.h"
 #include "binding/arrays.h"
+#include "binding/scans.h"
 #include "margins/closed/ack_margins.h"
 #include "margins/aliases/ack_plant.h"
 
@@ -140,7 +141,23 @@ class AckSums {
         return nb::cast<Values>(as_array(std::move(values), {sums.size(), n}));
     }
 
+    Scanned scan(const Dict<double> &design, Rows<const double> loops) const
+    {
+        return scan_loops(design, true, loops, sums.size(),
+                          [&](std::size_t loop, std::size_t n, const double *w, double *values) {
+                              double s[2 * MOST_AT_ONCE];
+                              if (n > MOST_AT_ONCE)
+                                  return 0;
+                              for (std::size_t i = 0; i < n; i++) {
+                                  s[2 * i] = 0.0;
+                                  s[2 * i + 1] = w[i];
+                              }
+                              return pi2_ack_sums_at(sums[loop].get(), n, s, values);
+                          });
+    }
+
   private:
+    static constexpr std::size_t MOST_AT_ONCE = 64; // more than the frequencies of a scan
     struct Free {
         void operator()(pi2_ack_sums *sums) const { pi2_ack_sums_free(sums); }
     };
@@ -199,6 +216,11 @@ ValueError
              R"((1/T) sum over k of G(s_k)/s_k, s_k = s + 2 pi j k/T, at each s. Releases the GIL.
 
 `s` has a row for each plant, and so has what is returned.
+)")
+        .def("scan", &AckSums::scan, nb::kw_only(), nb::arg("design"), nb::arg("loops").noconvert(),
+             R"(Gain margin (dB), phase margin (deg) and least |1 + L| of each, as `scan_designs` has them.
+
+The sums are those of the interval that the design has. Releases the GIL.
 )");
     module.def("ack_margins", &ack_margins, nb::kw_only(), nb::arg("reduces"), nb::arg("gain").noconvert(),
                nb::arg("a").noconvert(), nb::arg("c").noconvert(), nb::arg("own").noconvert(),

@@ -12,6 +12,7 @@
 #include "binding/arguments.h"
 #include "binding/arrays.h"
 #include "binding/linear_class.h"
+#include "binding/scans.h"
 #include "margins/aliases/alias_sums.h"
 #include "margins/aliases/linear_sums.h"
 
@@ -97,6 +98,28 @@ class AliasSums {
 
 using Column = Line<const double>;
 
+std::vector<pi2_design_loop> points_of(Rows<const double> given)
+{
+    require(given.shape(0) == 6, "points must have six rows.");
+    std::vector<pi2_design_loop> points(given.shape(1));
+    for (std::size_t j = 0; j < points.size(); j++)
+        points[j] = {given(0, j), given(1, j), given(2, j), given(3, j), given(4, j), given(5, j)};
+    return points;
+}
+
+Scanned scan_designs(const Dict<double> &design, Rows<const double> loops, Rows<const double> given, std::int64_t count)
+{
+    require(count >= 0 && count <= MOST_ALIASES, "count is outside [0, 2^20].");
+    const std::vector<pi2_design_loop> points = points_of(given);
+    const double interval = Entries(design, "a scan", {"alpha", "beta", "interval", "mu_reno", "mu_scalable", "limit"})
+                                .as<double>("interval");
+    return scan_loops(design, false, loops, points.size(),
+                      [&](std::size_t loop, std::size_t n, const double *w, double *sums) {
+                          return pi2_design_alias_sums(1, &points[loop], interval, static_cast<std::size_t>(count), n, 0, w,
+                                                       sums);
+                      });
+}
+
 Sums<2> design_alias_sums(Column rtt, Column mu, Column one, Column varies, Column kappa, Column near,
                              double interval, std::int64_t count, Rows<const double> w)
 {
@@ -137,6 +160,14 @@ ValueError
 )")
         .def("at", &AliasSums::at, nb::arg("s").noconvert(),
              "(1/T) sum over k of G(s_k)/s_k, s_k = s + 2 pi j k/T, at each s. Releases the GIL.");
+    module.def("scan_designs", &scan_designs, nb::kw_only(), nb::arg("design"), nb::arg("loops").noconvert(),
+               nb::arg("points").noconvert(), nb::arg("count"),
+               R"(Gain margin (dB), phase margin (deg) and least |1 + L| of loops of a design (native/margins/search/scan.h).
+
+`design` has the gains, the interval and the limits of `pi2_scan_design`. `loops` has rows: R, m,
+1/window, signals per round trip, 1 for Scalable, and what the sum over aliases is times; `points`
+those of `pi2_design_loop`. Returns three rows. Releases the GIL.
+)");
     module.def("design_alias_sums", &design_alias_sums, nb::kw_only(), nb::arg("rtt").noconvert(),
                nb::arg("mu").noconvert(), nb::arg("one").noconvert(), nb::arg("varies").noconvert(),
                nb::arg("kappa").noconvert(), nb::arg("near").noconvert(), nb::arg("interval"), nb::arg("count"),
