@@ -148,7 +148,7 @@ def integral_gain(aqm: PiFamily, sender: Sender, p_prime: float) -> float:
     factor = 1.0
     if declares(aqm, "encoder") == "linear":
         p = p_prime**2 if sender.signal == "classic" else p_prime
-        factor = float(aqm.gain_factor(np.float64(p)))
+        factor = float(aqm.heard_factor(np.float64(p)))
         if sender.signal == "classic":
             factor /= 2.0 * p_prime
     elif sender.signal == "scalable":

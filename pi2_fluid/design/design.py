@@ -279,7 +279,7 @@ class Design:
         >>> design = pf.tune("100ms", aqm="pie", update_interval="30ms")
         >>> line = design.nearest.to_tc()
         >>> line[line.index("pie"):]
-        'pie target 15ms tupdate 50ms alpha 1 beta 18'
+        'pie target 15ms tupdate 35ms alpha 1 beta 26'
         """
         if self.tc is None:
             return None

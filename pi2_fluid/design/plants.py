@@ -331,7 +331,7 @@ def _slope(sender: Sender, aqm: PiFamily, p_prime: FloatArray) -> FloatArray:
         return (1.0 if classic else float(law.k)) * np.ones_like(p_prime)
     if encoder == "square":
         return np.ones_like(p_prime)
-    slope = _scale(aqm, p) if encoder == "linear" else _own_slope(sender, aqm, p)
+    slope = _heard(aqm, p) if encoder == "linear" else _own_slope(sender, aqm, p)
     with np.errstate(divide="ignore", invalid="ignore"):
         return slope / (2.0 * p_prime) if classic else slope
 
@@ -379,6 +379,10 @@ def require_loop(sender: Sender, aqm: PiFamily) -> None:
         raise _unsupported(sender, aqm)
     if declares(aqm, "encoder") is None:
         _require_pi(aqm)
+
+
+def _heard(aqm: PiFamily, p: FloatArray) -> FloatArray:
+    return np.asarray(aqm.heard_factor(p), float) * np.ones_like(p)
 
 
 def _scale(aqm: PiFamily, u: FloatArray) -> FloatArray:

@@ -312,7 +312,7 @@ def _sign_changes(f: _Two, x: FloatArray, rows: FloatArray) -> tuple[FloatArray,
 
 def table_edges(aqm: PiFamily, signal: str | None, low: float, high: float) -> FloatArray:
     """Return the p' between two ends at which the gains step, as by PIE's table."""
-    p = np.array(aqm.gain_edges or ())
+    p = np.array(getattr(aqm, "heard_edges", aqm.gain_edges) or ())
     edges = np.sqrt(p) if signal == "classic" else p
     return edges[(edges > low) & (edges < high)]
 

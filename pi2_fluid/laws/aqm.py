@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Se
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
+from pi2_fluid.errors import (
+    DomainError,
+    QuantityError,
+    SolverError,
+    UnsupportedError,
+    show_value,
+)
 from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.stated import Stated
 from pi2_fluid.laws.tapes import evaluate
@@ -127,8 +133,9 @@ class Aqm(Stated, Record, ABC):
     bands: ClassVar[int] = 1
     #: Name of the queue discipline that runs it packet by packet, None if there is none.
     discipline: ClassVar[str | None] = None
-    #: What packets see of the controller's variable u: "linear", u; "square", u^2; "coupled", u^2
-    #: (Classic) and min(k u, 1) (Scalable). None: something else. Closed forms and batches ask.
+    #: What packets see of the controller's variable u: "linear", u, or of spread signals a part
+    #: of it; "square", u^2; "coupled", u^2 (Classic) and min(k u, 1) (Scalable). None: something
+    #: else. Closed forms and batches ask.
     encoder: ClassVar[str | None] = None
     #: Whether gains can be designed for it. It is a `PiFamily`, or has what those have: the fields
     #: `alpha`, `beta`, `target` and `update_interval`, `gain_factor`, `gain_edges` and `limit`.
@@ -451,6 +458,11 @@ class Aqm(Stated, Record, ABC):
         def residual(unknown: FloatArray) -> FloatArray:
             state, delay = tuple(unknown[:-1]), unknown[-1] * _SCALE
             after = self.update(state, Seen(delay, delay * capacity, capacity, capacity), dt)
+            if any(isinstance(new, (str, bytes)) for new in after):
+                raise QuantityError(
+                    f"{type(self).__name__}.update gives {show_value(after)}, in which is text:"
+                    " return numbers."
+                )
             drift = [new - old for new, old in zip(after, state, strict=True)]
             return np.array([*drift, self.controller(state) - u], dtype=float)
 

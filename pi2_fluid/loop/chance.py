@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -77,9 +75,7 @@ class NoisyLoop(LoopAnswers):
         square within some 20 %, while `Pie`, whose table jumps within the reach of its noise,
         varies 1.2 to 1.9 times as far as this. Where L4S packets are served first,
         echoes of flows with one round-trip time are left out. `Pie` with `derandomize` spreads its
-        signals, so that their number varies less, and asks for 1.85 times as much as flows hear:
-        here its gains are taken to be that much smaller, by its table at 1.85 p, unlike in
-        `margins`. The noise of a sender that is none of
+        signals, so that their number varies less. The noise of a sender that is none of
         its signals (slow start, short flows, switching on and off) is not in it.
 
         Examples
@@ -148,7 +144,7 @@ class NoisyLoop(LoopAnswers):
         at = positive(w)
         self._require_scalar("delay_spectrum")
         variances, _ = self._noise(0.0, cuts)
-        linear = self._as_packets.linear
+        linear = self.linear
         assert not isinstance(linear, DelayLoop), "of which nothing is signalled"
         densities = self._densities(cuts)
         if np.isfinite(variances).all():
@@ -207,8 +203,7 @@ class NoisyLoop(LoopAnswers):
         validate_choice(cuts, CUTS, "cuts")
         if (window, cuts) not in self._noises:
             self._require_lots()
-            heard = self._as_packets
-            linear = heard.linear
+            linear = self.linear
             assert not isinstance(linear, DelayLoop), "of which nothing is signalled"
             moving = [density for density in self._densities(cuts) if density is not None]
             found = find_spread(linear, self.update, moving, window, self._in_common)
@@ -220,7 +215,7 @@ class NoisyLoop(LoopAnswers):
                 # modes in ranges so narrow that the parts may have missed them
                 unsure = np.ones_like(unsure)
             if unsure.any():
-                growing[unsure] = heard._search.counts(unsure)
+                growing[unsure] = self._search.counts(unsure)
             settles = growing == 0.0
             delay = np.where(settles, self._shared_out(found.delay), np.inf)
             variable = np.where(settles, found.variable, np.inf)
@@ -256,31 +251,6 @@ class NoisyLoop(LoopAnswers):
         return found
 
     @cached_property
-    def _as_packets(self) -> NoisyLoop:
-        """The loop as it is where signals are spread: of each of them 1 + spacing are asked for.
-
-        The queue's p is that many times the one that flows hear, and its table of gains is read
-        there.
-        """
-        aqm: Any = self.aqm
-        if not aqm.signal_spacing:
-            return self
-        more = 1.0 + aqm.signal_spacing
-        p = np.asarray(self._point.controller, dtype=float)
-        factor = aqm.gain_factor(np.minimum(more * p, 1.0)) / aqm.gain_factor(p) / more
-        factor = factor if self.shape else float(factor)
-        twin = copy.copy(self)
-        kept = {
-            *("numbers", "labels", "flows", "senders", "update", "rtt_terms", "clock", "bunch"),
-            *("_point", "operating_point"),
-        }
-        for name in set(vars(twin)) - kept:
-            del vars(twin)[name]
-        gains = {"alpha": aqm.alpha * factor, "beta": aqm.beta * factor}
-        twin.aqm = dataclasses.replace(aqm, derandomize=False, **gains)
-        return twin
-
-    @cached_property
     def _in_common(self) -> FloatArray | None:
         """Of what all classes hear alike, as of `_densities`: below 0 where signals are spread.
 
@@ -290,7 +260,7 @@ class NoisyLoop(LoopAnswers):
         if not self.aqm.signal_spacing:
             return None
         point, law = self._point, encode_slopes(self.aqm, self._point.controller)[0]
-        p = np.asarray(point.controller, dtype=float)
+        p = np.asarray(self.aqm.encode(point.controller).classic, dtype=float)
         regular = 1.0 - 1.0 / (1.0 + self.aqm.signal_spacing) ** 2
         found: FloatArray = -regular * p * (1.0 - p) / np.asarray(point.capacity * law**2)
         return found + np.zeros(self.shape)

@@ -80,7 +80,7 @@ def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm |
     interval: Any = aqm.update_interval
     encoder = declares(aqm, "encoder")
     if encoder == "linear":
-        factor = aqm.gain_factor(u)
+        factor = aqm.heard_factor(p)
     shape, law = declares(sender, "plant"), cast(Any, sender)
     if shape == "reno" and encoder in ("linear", "square", "coupled"):
         plant = "reno"
@@ -90,7 +90,7 @@ def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm |
         )  # s_R = sqrt(2 p0)/R0 for decrease 0.5
     elif shape == "scalable" and encoder in ("linear", "coupled") and aqm.bands == 1:
         plant = "scalable"
-        kappa = 1.0 / u  # p = k u is linear in u, so the elasticity is 1/u
+        kappa = 1.0 / (p if encoder == "linear" else u)  # p = k u is linear in u: its elasticity
         pole = law.per_mark * p / rtt  # s_S = p0'/(2 R0) for half a segment per mark
     else:
         return None

@@ -211,7 +211,7 @@ def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
             return m * _linear_slope(aqm), 1.0
     one_queue = encoder in ("linear", "coupled") and aqm.bands == 1
     if plant == "scalable" and one_queue and has_gains(aqm):
-        factor: Any = aqm.gain_factor(np.float64(0.0))
+        factor: Any = aqm.heard_factor(np.float64(0.0))
         vanishes = np.all(np.equal(factor, 0.0))
         return (law.per_mark * 0.0, 1.0) if vanishes else (law.per_mark * coupling_of(aqm), factor)
     raise _no_limit(type(sender).__name__, aqm)
@@ -219,9 +219,9 @@ def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
 
 def _linear_slope(aqm: PiFamily) -> Number:
     """Return the factor on the gains over 2 p' as p' -> 0, which turns dp'/p' into dp."""
-    if np.all(np.greater(aqm.gain_factor(np.float64(0.0)), 0.0)):
+    if np.all(np.greater(aqm.heard_factor(np.float64(0.0)), 0.0)):
         return np.inf
-    slopes: list[Number] = [aqm.gain_factor(np.float64(p)) / (2.0 * np.sqrt(p)) for p in _SMALL_P]
+    slopes: list[Number] = [aqm.heard_factor(np.float64(p)) / (2.0 * np.sqrt(p)) for p in _SMALL_P]
     if not np.allclose(slopes[0], slopes[1], rtol=1e-9, atol=0.0):
         raise _no_limit("Reno", aqm)
     return slopes[0]

@@ -427,7 +427,7 @@ def test_margins_say_how_often_a_loop_oscillates(capsys) -> None:
 def test_check_says_how_often_a_queue_oscillates(hz, verb, capsys) -> None:
     """Where the smaller gain margin of both clocks is, and by that clock."""
     line = "qdisc pie 8001: dev eth0 root limit 1000p target 15ms tupdate 12ms alpha 2 beta 20"
-    words = ["check", line, "--hz", hz, "--rtt", "61ms"]
+    words = ["check", line, "--hz", hz, "--rtt", "63ms"]
     run([*words, "--json"])
     (one,) = strict_json(capsys.readouterr().out)["qdiscs"]
     clock = "worst" if one["least"]["gain_clock"] == "rate" else "ack_worst"

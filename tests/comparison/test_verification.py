@@ -164,7 +164,14 @@ def test_delay_error_of_the_sampled_controller(sampled):
 
 def test_delay_error_through_the_table_of_pie():
     """dp over the factor of the table, by hand: p rises from 0.8 % to 1.2 % across an edge."""
-    pie = pf.Pie(alpha=0.02, beta=1.0, update_interval="16ms", target="16ms", cap=False)
+    pie = pf.Pie(
+        alpha=0.02,
+        beta=1.0,
+        update_interval="16ms",
+        target="16ms",
+        cap=False,
+        derandomize=False,
+    )
     window = math.sqrt(2.0 / 0.009)
     case = fluid_case(corner_at(0.1, window, queue=pie), STEPS[0], pf.Fluid(update="continuous"))
     assert not case.clamped

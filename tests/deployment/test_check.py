@@ -135,7 +135,7 @@ def test_default_of_rfc8033_as_linux_runs_it():
 def test_the_kernels_ticks_matter():
     slow = show(install(pf.presets.linux_pie(), "pie", hz=100))  # runs at 30 ms
     assert only(slow, hz=100).verdict == "stable"
-    assert only(slow, hz=100).stable_up_to == pytest.approx(0.11708, abs=5e-6)
+    assert only(slow, hz=100).stable_up_to == pytest.approx(0.12680, abs=5e-6)
     with pytest.raises(pf.QuantityError, match="hz = 250"):
         pf.check(PIE, hz=250)
 
@@ -280,18 +280,18 @@ def test_the_remedy_of_pie_is_the_best_of_all_that_tc_can_ask_for():
     from pi2_fluid.design.region import Region, worst_margins
 
     remedy = only(PIE, rtt="100ms").remedy
-    assert (16 * remedy.aqm.alpha, remedy.aqm.update_interval) == (1.0, pytest.approx(0.051))
+    assert (16 * remedy.aqm.alpha, remedy.aqm.update_interval) == (1.0, pytest.approx(0.036))
     assert remedy.ack_margins.gain_margin_db >= 6.0
     region = Region((pf.Reno(),), 0.015, 0.1, ((1e-3, 1.0),))
 
     def keeps(beta):
-        law = pf.Pie(alpha=1 / 16, beta=beta / 16, update_interval="50ms")
+        law = pf.Pie(alpha=1 / 16, beta=beta / 16, update_interval="35ms")
         found = worst_margins(region, law, "sampled").margins
         if found.gain_margin_db < 6.0 or found.phase_margin_deg < 30.0:
             return False
         return worst_by_acks(region, law, "sampled").worst.margins.gain_margin_db >= 6.0
 
-    assert not any(keeps(beta) for beta in range(14, 27))
+    assert not any(keeps(beta) for beta in range(14, 40))
 
 
 @pytest.mark.slow

@@ -85,7 +85,8 @@ def test_pie_costs_what_the_page_shows_and_its_code_prints(capsys) -> None:
     assert shown is not None
     exec(compile(code[1], "qdisc.md", "exec"), {})
     assert capsys.readouterr().out == shown[1]
-    said = cost_of(pf.tune("100ms", aqm="pie").to_qdisc().aqm)
+    asked = pf.Pie(alpha=1 / 16, beta=18 / 16, update_interval="50ms", target="15ms")
+    said = cost_of(pf.qdisc.install(asked, "pie", hz=1000).aqm)
     assert "0.15 times" in said
     for name in ("many long flows", "short flows"):
         ratio = re.search(

@@ -248,11 +248,14 @@ def test_thesis_interval_is_unstable():
 
 
 def test_worst_load_of_pie_is_one_per_cent():
-    pie = pf.Pie(update_interval="32ms")
+    pie = pf.Pie(update_interval="32ms", derandomize=False)
     region = region_of(load=(1e-3, 1.0))
     found = worst_margins(region, pie, "continuous")
     assert found.p_prime**2 == pytest.approx(0.01, rel=1e-12)
     assert found.margins.gain_margin_db == pytest.approx(4.704, abs=5e-4)
+    # Where flows hear 1/1.85 of it, at the same edge.
+    spread = worst_margins(region, pf.Pie(update_interval="32ms"), "continuous")
+    assert spread.p_prime**2 == pytest.approx(0.01 / 1.85, rel=1e-12)
 
 
 @pytest.mark.parametrize(("update", "limit"), [("continuous", 0.1100), ("sampled", 0.1005)])

@@ -145,7 +145,7 @@ class TestEncoder:
     @given(u=st.floats(1e-9, 0.5))
     def test_definitions(self, u):
         assert pf.Pi().encode(u) == (u, u)
-        assert pf.Pie().encode(u) == (u, u)
+        assert pf.Pie(derandomize=False).encode(u) == (u, u)
         assert pf.Pi2().encode(u) == (u * u, u * u)
         assert pf.CoupledPi2(k=1.5).encode(u) == (u * u, 1.5 * u)
 

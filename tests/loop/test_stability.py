@@ -74,7 +74,7 @@ def test_roots_of_figure_7(table, line, terms):
     chosen = columns["line"] == line
     sender = pf.Scalable() if line == "scal pi" else pf.Reno()
     aqm = {
-        "reno pie": pf.Pie(update_interval=0.032),
+        "reno pie": pf.Pie(update_interval=0.032, derandomize=False),
         "reno pi2": pf.Pi2(),
         "scal pi": pf.Pi(alpha=0.625, beta=6.25),
     }[line]

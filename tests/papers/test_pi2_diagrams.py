@@ -13,7 +13,7 @@ from pi2_fluid.papers.pi2 import diagrams
 
 LAWS = {
     "Pi": pf.Pi(alpha=0.125, beta=1.25),
-    "Pie": pf.Pie(alpha=0.125, beta=1.25, update_interval="32ms", table="rfc8033"),
+    "Pie": pf.Pie(alpha=0.125, beta=1.25, update_interval="32ms", variant="rfc8033"),
     "Pi2": pf.Pi2(alpha=0.3125, beta=3.125),
     "CoupledPi2": pf.CoupledPi2(alpha=0.3125, beta=3.125, k=2),
 }

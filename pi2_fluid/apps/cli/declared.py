@@ -41,6 +41,7 @@ PARAMETERS: Final[dict[str, dict[str, str]]] = {
     "boost250": {"only": "pie", "choices": "true, false", "default": "that of the law"},
     "decay": {"only": "pie", "choices": "true, false", "default": "that of the law"},
     "burst": {"only": "pie", "unit": "s", "range": "0 or more", "default": "that of the law"},
+    "derandomize": {"only": "pie", "choices": "true, false", "default": "that of the law"},
     "k": {"only": "coupled and dualpi2", "unit": "", "range": "above 0", "default": "2"},
     "step": {"only": "dualpi2", "unit": "s", "range": "above 0", "default": "1ms"},
     "ramp": {"only": "dualpi2", "unit": "s", "range": "above 0", "default": "that of the law"},

@@ -42,7 +42,7 @@ _SMALL_WINDOW: Final = 4.0  # segments: three duplicate acknowledgements need as
 _LAW: Final = 0.05  # how far the window may be from its law's
 _STUCK: Final = 1.2  # of the law's window
 _SAWTOOTH: Final = 0.25  # of the queue
-_SPARE: Final = 1.3  # controller over signals
+_SPARE: Final = 1.3  # what the controller asks for, over signals
 _CYCLE: Final = 0.01  # damping
 _QUIET: Final = 0.25  # of what is between the packets' quartiles
 _LOST: Final = 0.02  # of what would arrive
@@ -264,7 +264,8 @@ def _spare(aqm: Aqm, packets: xarray.Dataset, means: xarray.Dataset) -> float:
     if not aqm.spares:
         return 1.0
     signals = float(means["drop_fraction"] + means["mark_fraction"])
-    return float(packets["controller"].mean()) / signals if signals > 0.0 else 1.0
+    asked = float(aqm.encode(float(packets["controller"].mean())).classic)
+    return asked / signals if signals > 0.0 else 1.0
 
 
 # The causes: each returns a sentence, or nothing
@@ -370,7 +371,7 @@ def _spacing(facts: Facts) -> str:
     if facts.spare < _SPARE:
         return ""
     return (
-        "the queue spaces its drops and spares short queues, so its p is"
+        "the queue spares packets while few wait, so it asks for"
         f" {facts.spare:.2f} times what it drops"
     )
 

@@ -129,7 +129,7 @@ def _one_is_stable(region: Region, aqm: PiFamily, load: tuple[float, float]) -> 
 
 def _factor(aqm: PiFamily, begin: float, end: float) -> float:
     """PIE's factor between two edges, halved: times 1/p' it turns dp'/p' into dp."""
-    return float(aqm.gain_factor(np.float64(((begin + end) / 2.0) ** 2))) / 2.0
+    return float(aqm.heard_factor(np.float64(((begin + end) / 2.0) ** 2))) / 2.0
 
 
 def cells_of(region: Region, aqm: PiFamily, count: int) -> Cells:

@@ -129,7 +129,7 @@ def ns3_attributes(aqm: PiFamily) -> dict[str, str]:
 
 
 def _pie_gains(law: Pie) -> dict[str, str]:
-    """Return the gains, the target and the update interval of PIE, by the table of RFC 8033."""
+    """Return the numbers of PIE's loop: gains by the table of RFC 8033, and which part is heard."""
     if law.gain_table != _TABLE:
         raise UnsupportedError(
             f'Pie table = "{law.gain_table}" is not what ns-3 scales its gains by: give table ='
@@ -140,6 +140,7 @@ def _pie_gains(law: Pie) -> dict[str, str]:
         "B": repr(float(law.beta)),
         "QueueDelayReference": _time(law.target),
         "Tupdate": _time(law.update_interval),
+        "UseDerandomization": _truth(not law.signals_by_lot),
     }
 
 
@@ -173,7 +174,6 @@ def _pie(law: Pie, link: Link) -> Described:
         | {
             "MaxBurstAllowance": _time(numbers["allowance"]),
             "UseCapDropAdjustment": _truth(law.caps),
-            "UseDerandomization": _truth(numbers["derandomize"]),
             "UseDequeueRateEstimator": _truth(law.rate_estimator),
             "DequeueThreshold": str(int(numbers["rate_threshold"])),
             "UseEcn": _truth(law.ecn),

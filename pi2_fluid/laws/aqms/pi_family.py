@@ -141,6 +141,18 @@ class PiFamily(Aqm):
         """
         return () if type(self).gain_factor is PiFamily.gain_factor else None
 
+    def heard_factor(self, p: Number) -> Number:
+        """Return the factor on both gains in what packets see of a "linear" encoder, at that `p`.
+
+        `gain_factor` of p, unless packets see a part of u.
+        """
+        return self.gain_factor(p)
+
+    @property
+    def heard_edges(self) -> tuple[float, ...] | None:
+        """Where `heard_factor` steps, in what packets see: `gain_edges`, unless it is not u."""
+        return self.gain_edges
+
     def update(self, state: tuple[Number, ...], seen: Seen, dt: Number) -> tuple[Number, ...]:
         """Return (u, delay) after one update; `dt` does not enter (the gains are per update)."""
         u, before = state

@@ -22,7 +22,7 @@ from pi2_fluid.laws.aqms.pi_family import (
 from pi2_fluid.laws.kernel.units import PIE_GAIN, PIE_INTERVAL, PIE_TARGET, SWITCH
 from pi2_fluid.laws.packet_limits import require_single
 from pi2_fluid.laws.seen import Seen
-from pi2_fluid.ops import Number, sqrt, where
+from pi2_fluid.ops import Number, maximum, minimum, sqrt, where
 from pi2_fluid.records.record import OptionalParameter, Parameter, again, choice, quantity
 from pi2_fluid.units import LONG_WAIT
 
@@ -67,6 +67,9 @@ STEP: Final = 0.02
 _CAPPED_ABOVE: Final = 0.1
 _LONG_DELAY: Final = 0.25  # s
 _SPACING: Final = 0.85  # of probabilities that have added up, before a signal may come
+_SPREAD: Final = 1.0 / (1.0 + _SPACING)  # of u that packets see on average
+# From u = 0.85 on, where each packet's u adds up to enough: straight from there to 1.
+_STEEP: Final = (1.0 - _SPACING * _SPREAD) / (1.0 - _SPACING)
 # A p this close (relative) to an edge counts as on it, hence not below it: powers of ten computed
 # by 10.0**x or logspace may come out one rounding below the decade, a jump of 12 dB.
 _SNAP: Final = 1e-9
@@ -94,7 +97,7 @@ _LINUX: Final = ("linux6.18", "linux4.14")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pie(PiFamily):
-    """PIE: every packet sees p = u, and alpha, beta are multiplied by a factor of p.
+    """PIE: every packet sees p = u, or a part of it, and a factor of u multiplies alpha and beta.
 
     Parameters
     ----------
@@ -124,7 +127,8 @@ class Pie(PiFamily):
         delay (Linux), or that of the last update. Not in "hpsr13".
     derandomize : bool, optional
         Signals are spread: none before the probabilities of the packets since the last one add up
-        to 0.85, and one at 8.5 at the latest. In "linux6.18" alone.
+        to 0.85, and one at 8.5 at the latest. So they are 1.85/u packets apart, and flows hear
+        u/1.85; from u = 0.85 on more, up to all. In "linux6.18" alone.
     rate_estimator : bool, default False
         The delay is the backlog over the rate at which packets leave, as in the PIE paper and in
         Linux 4.14; otherwise it is the time that the last packet has waited.
@@ -150,9 +154,11 @@ class Pie(PiFamily):
 
     Notes
     -----
-    The last seven are for packets only: the fluid does not tell marks from drops.
+    The last five, and `half_target`, are for packets only: the fluid does not tell marks from
+    drops. Packets see a random u by lots of their own; of Linux's, which are spread, fluids and
+    loops have the mean.
 
-    The heuristics do not act at rest, so a loop does not depend on them.
+    The other heuristics do not act at rest, so a loop does not depend on them.
 
     Source: PIE paper (HPSR'13), section IV; RFC 8033, sections 4.2 and 5; PI2 paper, Figure 5.
 
@@ -164,7 +170,7 @@ class Pie(PiFamily):
     [0.03125, 0.5, 1.0]
     >>> margins = pf.Loop(pf.Reno(), queue, rtt="100ms", p=0.01).margins()
     >>> print(f"{margins.gain_margin_db:.2f} dB")
-    -3.23 dB
+    2.11 dB
     """
 
     discipline: ClassVar = "pie"
@@ -173,7 +179,6 @@ class Pie(PiFamily):
     packets_only: ClassVar = (
         *PiFamily.packets_only,
         "half_target",
-        "derandomize",
         "rate_estimator",
         "ecn",
         "mark_limit",
@@ -268,11 +273,10 @@ class Pie(PiFamily):
         return (slope, d_queue_delay, where(rest[1] > 0.0, -1.0, 0.0))
 
     def signals(self, state: tuple[Number, ...], seen: Seen) -> Signal:
-        """Return (u, u), or nothing while the burst allowance lasts."""
+        """Return what `encode` says, or nothing while the burst allowance lasts."""
         if len(state) == 2:
             return self.encode(state[0])
-        p = where(state[2] > 0.0, 0.0, state[0])
-        return Signal(p, p)
+        return self.encode(where(state[2] > 0.0, 0.0, state[0]))
 
     def holds(self) -> bool:
         """Return True: the heuristics act where p does, at updates."""
@@ -334,12 +338,48 @@ class Pie(PiFamily):
         return "pie", pie_parameters(replace(self, rate_estimator=False))
 
     def encode(self, u: Number) -> Signal:
-        """Return (u, u)."""
-        return Signal(u, u)
+        """Return (u, u), or where signals are spread u/1.85 twice.
+
+        There, from u = 0.85 on, what packets see rises straight to 1: no signal waits any longer.
+
+        Examples
+        --------
+        >>> for u in (0.0185, 0.85, 1.0):
+        ...     print(f"{Pie().encode(u).classic:.4f}", end=" ")
+        0.0100 0.4595 1.0000
+        """
+        if self.signals_by_lot:
+            return Signal(u, u)
+        p = maximum(u * _SPREAD, 1.0 - (1.0 - u) * _STEEP)
+        return Signal(p, p)
 
     def decode(self, p: Number, signal: str) -> Number:
-        """Return p."""
-        return p
+        """Return the u of which packets see `p`."""
+        if self.signals_by_lot:
+            return p
+        return minimum(p / _SPREAD, 1.0 - (1.0 - p) / _STEEP)
+
+    def heard_factor(self, p: Number) -> Number:
+        """Return the factor of the table where packets see `p`, and that from u to p.
+
+        Examples
+        --------
+        >>> queue = Pie(table="rfc8033")  # whose u is 0.0185 where packets see 1 %
+        >>> print(f"{queue.heard_factor(0.01):.4f}", queue.gain_factor(0.0185))
+        0.2703 0.5
+        """
+        factor = self.gain_factor(self.decode(p, "classic"))
+        if self.signals_by_lot:
+            return factor
+        return factor * where(p < _SPREAD * _SPACING, _SPREAD, _STEEP)
+
+    @property
+    def heard_edges(self) -> tuple[float, ...] | None:
+        """Where packets see the table's edges, and 0.459, where spread signals cease to wait."""
+        edges = self.gain_edges
+        if edges is None or self.signals_by_lot:
+            return edges
+        return tuple(float(self.encode(u).classic) for u in sorted({*edges, _SPACING}))
 
 
 def heuristic_numbers(law: Pie) -> dict[str, Any]:

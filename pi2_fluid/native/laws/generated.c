@@ -792,6 +792,58 @@ static void pie_update(const double *in, const double *k, const signed char *sid
         pie_update_by(in, k, 0, out);
 }
 
+ALWAYS_INLINE void pie_encode_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double u = in[0];
+    const double r4 = u * k[0];
+    const double r5 = k[1] - u;
+    const double r6 = r5 * k[2];
+    const double r7 = k[1] - r6;
+    const double r8 = MAXIMUM(r4, r7, sides, 0);
+    out[0] = r8;
+    out[1] = r8;
+}
+
+static void pie_encode(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_encode_by(in, k, sides, out);
+    else
+        pie_encode_by(in, k, 0, out);
+}
+
+ALWAYS_INLINE void pie_signals_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double r10 = state0 * k[0];
+    const double r11 = k[1] - state0;
+    const double r12 = r11 * k[2];
+    const double r13 = k[1] - r12;
+    const double r14 = MAXIMUM(r10, r13, sides, 0);
+    out[0] = r14;
+    out[1] = r14;
+}
+
+static void pie_signals(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_signals_by(in, k, sides, out);
+    else
+        pie_signals_by(in, k, 0, out);
+}
+
+static void pie_differences(const double *in, const double *k, const signed char *sides, double *out)
+{
+    (void)sides;
+    const double state0 = in[0];
+    const double r10 = state0 * k[0];
+    const double r11 = k[1] - state0;
+    const double r12 = r11 * k[2];
+    const double r13 = k[1] - r12;
+    const double r14 = r10 - r13;
+    out[0] = r14;
+}
+
 ALWAYS_INLINE void pie_slopes_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
@@ -839,53 +891,79 @@ static void pie_slopes(const double *in, const double *k, const signed char *sid
         pie_slopes_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_differences_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_signals_2_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double r11 = state0 * k[1];
+    const double r12 = k[0] - state0;
+    const double r13 = r12 * k[2];
+    const double r14 = k[0] - r13;
+    const double r15 = MAXIMUM(r11, r14, sides, 10);
+    out[0] = r15;
+    out[1] = r15;
+}
+
+static void pie_signals_2(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_signals_2_by(in, k, sides, out);
+    else
+        pie_signals_2_by(in, k, 0, out);
+}
+
+ALWAYS_INLINE void pie_differences_2_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double queue_delay = in[2];
-    const double r27 = LESS(state0, k[2], sides, 0);
-    const double r28 = WHERE(r27, k[3], k[4]);
-    const double r29 = LESS(state0, k[5], sides, 1);
-    const double r30 = WHERE(r29, k[6], r28);
-    const double r31 = LESS(state0, k[7], sides, 2);
-    const double r32 = WHERE(r31, k[8], r30);
-    const double r33 = LESS(state0, k[9], sides, 3);
-    const double r34 = WHERE(r33, k[10], r32);
-    const double r35 = LESS(state0, k[11], sides, 4);
-    const double r36 = WHERE(r35, k[12], r34);
-    const double r37 = LESS(state0, k[13], sides, 5);
-    const double r38 = WHERE(r37, k[14], r36);
-    const double r39 = r38 * k[0];
-    const double r40 = queue_delay - k[1];
-    const double r41 = r39 * r40;
-    const double r42 = state0 - k[2];
-    const double r43 = state0 - k[5];
-    const double r44 = state0 - k[7];
-    const double r45 = state0 - k[9];
-    const double r46 = state0 - k[11];
-    const double r47 = state0 - k[13];
-    const double r48 = k[15] - r41;
-    const double r49 = k[16] - state0;
-    const double r50 = k[17] - queue_delay;
-    const double r51 = queue_delay - k[18];
-    out[0] = r42;
-    out[1] = r43;
-    out[2] = r44;
-    out[3] = r45;
-    out[4] = r46;
-    out[5] = r47;
-    out[6] = r48;
-    out[7] = r49;
-    out[8] = r50;
-    out[9] = r51;
+    const double r29 = LESS(state0, k[2], sides, 0);
+    const double r30 = WHERE(r29, k[3], k[4]);
+    const double r31 = LESS(state0, k[5], sides, 1);
+    const double r32 = WHERE(r31, k[6], r30);
+    const double r33 = LESS(state0, k[7], sides, 2);
+    const double r34 = WHERE(r33, k[8], r32);
+    const double r35 = LESS(state0, k[9], sides, 3);
+    const double r36 = WHERE(r35, k[10], r34);
+    const double r37 = LESS(state0, k[11], sides, 4);
+    const double r38 = WHERE(r37, k[12], r36);
+    const double r39 = LESS(state0, k[13], sides, 5);
+    const double r40 = WHERE(r39, k[14], r38);
+    const double r41 = r40 * k[0];
+    const double r42 = queue_delay - k[1];
+    const double r43 = r41 * r42;
+    const double r44 = state0 * k[19];
+    const double r45 = k[4] - state0;
+    const double r46 = r45 * k[20];
+    const double r47 = k[4] - r46;
+    const double r48 = state0 - k[2];
+    const double r49 = state0 - k[5];
+    const double r50 = state0 - k[7];
+    const double r51 = state0 - k[9];
+    const double r52 = state0 - k[11];
+    const double r53 = state0 - k[13];
+    const double r54 = k[15] - r43;
+    const double r55 = k[16] - state0;
+    const double r56 = k[17] - queue_delay;
+    const double r57 = queue_delay - k[18];
+    const double r58 = r44 - r47;
+    out[0] = r48;
+    out[1] = r49;
+    out[2] = r50;
+    out[3] = r51;
+    out[4] = r52;
+    out[5] = r53;
+    out[6] = r54;
+    out[7] = r55;
+    out[8] = r56;
+    out[9] = r57;
+    out[10] = r58;
 }
 
-static void pie_differences(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_differences_2(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_differences_by(in, k, sides, out);
+        pie_differences_2_by(in, k, sides, out);
     else
-        pie_differences_by(in, k, 0, out);
+        pie_differences_2_by(in, k, 0, out);
 }
 
 ALWAYS_INLINE void pie_saturate_by(const double *in, const double *k, const signed char *sides, double *out)
@@ -968,30 +1046,51 @@ static void pie_update_2(const double *in, const double *k, const signed char *s
         pie_update_2_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_signals_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_signals_3_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double state2 = in[2];
-    const double r9 = LESS(k[0], state2, sides, 0);
-    const double r10 = WHERE(r9, k[0], state0);
-    out[0] = r10;
-    out[1] = r10;
+    const double r12 = LESS(k[0], state2, sides, 0);
+    const double r13 = WHERE(r12, k[0], state0);
+    const double r14 = r13 * k[1];
+    const double r15 = k[2] - r13;
+    const double r16 = r15 * k[3];
+    const double r17 = k[2] - r16;
+    const double r18 = MAXIMUM(r14, r17, sides, 1);
+    out[0] = r18;
+    out[1] = r18;
 }
 
-static void pie_signals(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_signals_3(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_signals_by(in, k, sides, out);
+        pie_signals_3_by(in, k, sides, out);
     else
-        pie_signals_by(in, k, 0, out);
+        pie_signals_3_by(in, k, 0, out);
 }
 
-static void pie_differences_2(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_differences_3_by(const double *in, const double *k, const signed char *sides, double *out)
 {
-    (void)sides;
+    const double state0 = in[0];
     const double state2 = in[2];
-    const double r9 = k[0] - state2;
-    out[0] = r9;
+    const double r12 = LESS(k[0], state2, sides, 0);
+    const double r13 = WHERE(r12, k[0], state0);
+    const double r14 = r13 * k[1];
+    const double r15 = k[2] - r13;
+    const double r16 = r15 * k[3];
+    const double r17 = k[2] - r16;
+    const double r18 = k[0] - state2;
+    const double r19 = r14 - r17;
+    out[0] = r18;
+    out[1] = r19;
+}
+
+static void pie_differences_3(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_differences_3_by(in, k, sides, out);
+    else
+        pie_differences_3_by(in, k, 0, out);
 }
 
 ALWAYS_INLINE void pie_slopes_2_by(const double *in, const double *k, const signed char *sides, double *out)
@@ -1045,74 +1144,87 @@ static void pie_slopes_2(const double *in, const double *k, const signed char *s
         pie_slopes_2_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_signals_2_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_signals_4_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double state2 = in[2];
-    const double r10 = LESS(k[0], state2, sides, 10);
-    const double r11 = WHERE(r10, k[0], state0);
-    out[0] = r11;
-    out[1] = r11;
+    const double r13 = LESS(k[1], state2, sides, 10);
+    const double r14 = WHERE(r13, k[1], state0);
+    const double r15 = r14 * k[2];
+    const double r16 = k[0] - r14;
+    const double r17 = r16 * k[3];
+    const double r18 = k[0] - r17;
+    const double r19 = MAXIMUM(r15, r18, sides, 11);
+    out[0] = r19;
+    out[1] = r19;
 }
 
-static void pie_signals_2(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_signals_4(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_signals_2_by(in, k, sides, out);
+        pie_signals_4_by(in, k, sides, out);
     else
-        pie_signals_2_by(in, k, 0, out);
+        pie_signals_4_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_differences_3_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_differences_4_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double state2 = in[2];
     const double queue_delay = in[3];
-    const double r28 = LESS(state0, k[2], sides, 0);
-    const double r29 = WHERE(r28, k[3], k[4]);
-    const double r30 = LESS(state0, k[5], sides, 1);
-    const double r31 = WHERE(r30, k[6], r29);
-    const double r32 = LESS(state0, k[7], sides, 2);
-    const double r33 = WHERE(r32, k[8], r31);
-    const double r34 = LESS(state0, k[9], sides, 3);
-    const double r35 = WHERE(r34, k[10], r33);
-    const double r36 = LESS(state0, k[11], sides, 4);
-    const double r37 = WHERE(r36, k[12], r35);
-    const double r38 = LESS(state0, k[13], sides, 5);
-    const double r39 = WHERE(r38, k[14], r37);
-    const double r40 = r39 * k[0];
-    const double r41 = queue_delay - k[1];
-    const double r42 = r40 * r41;
-    const double r43 = state0 - k[2];
-    const double r44 = state0 - k[5];
-    const double r45 = state0 - k[7];
-    const double r46 = state0 - k[9];
-    const double r47 = state0 - k[11];
-    const double r48 = state0 - k[13];
-    const double r49 = k[15] - r42;
-    const double r50 = k[16] - state0;
-    const double r51 = k[17] - queue_delay;
-    const double r52 = queue_delay - k[18];
-    const double r53 = k[18] - state2;
-    out[0] = r43;
-    out[1] = r44;
-    out[2] = r45;
-    out[3] = r46;
-    out[4] = r47;
-    out[5] = r48;
-    out[6] = r49;
-    out[7] = r50;
-    out[8] = r51;
-    out[9] = r52;
-    out[10] = r53;
+    const double r30 = LESS(state0, k[2], sides, 0);
+    const double r31 = WHERE(r30, k[3], k[4]);
+    const double r32 = LESS(state0, k[5], sides, 1);
+    const double r33 = WHERE(r32, k[6], r31);
+    const double r34 = LESS(state0, k[7], sides, 2);
+    const double r35 = WHERE(r34, k[8], r33);
+    const double r36 = LESS(state0, k[9], sides, 3);
+    const double r37 = WHERE(r36, k[10], r35);
+    const double r38 = LESS(state0, k[11], sides, 4);
+    const double r39 = WHERE(r38, k[12], r37);
+    const double r40 = LESS(state0, k[13], sides, 5);
+    const double r41 = WHERE(r40, k[14], r39);
+    const double r42 = r41 * k[0];
+    const double r43 = queue_delay - k[1];
+    const double r44 = r42 * r43;
+    const double r45 = LESS(k[18], state2, sides, 10);
+    const double r46 = WHERE(r45, k[18], state0);
+    const double r47 = r46 * k[19];
+    const double r48 = k[4] - r46;
+    const double r49 = r48 * k[20];
+    const double r50 = k[4] - r49;
+    const double r51 = state0 - k[2];
+    const double r52 = state0 - k[5];
+    const double r53 = state0 - k[7];
+    const double r54 = state0 - k[9];
+    const double r55 = state0 - k[11];
+    const double r56 = state0 - k[13];
+    const double r57 = k[15] - r44;
+    const double r58 = k[16] - state0;
+    const double r59 = k[17] - queue_delay;
+    const double r60 = queue_delay - k[18];
+    const double r61 = k[18] - state2;
+    const double r62 = r47 - r50;
+    out[0] = r51;
+    out[1] = r52;
+    out[2] = r53;
+    out[3] = r54;
+    out[4] = r55;
+    out[5] = r56;
+    out[6] = r57;
+    out[7] = r58;
+    out[8] = r59;
+    out[9] = r60;
+    out[10] = r61;
+    out[11] = r62;
 }
 
-static void pie_differences_3(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_differences_4(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_differences_3_by(in, k, sides, out);
+        pie_differences_4_by(in, k, sides, out);
     else
-        pie_differences_3_by(in, k, 0, out);
+        pie_differences_4_by(in, k, 0, out);
 }
 
 ALWAYS_INLINE void pie_update_3_by(const double *in, const double *k, const signed char *sides, double *out)
@@ -1218,61 +1330,87 @@ static void pie_slopes_3(const double *in, const double *k, const signed char *s
         pie_slopes_3_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_differences_4_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_signals_5_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double r11 = state0 * k[1];
+    const double r12 = k[0] - state0;
+    const double r13 = r12 * k[2];
+    const double r14 = k[0] - r13;
+    const double r15 = MAXIMUM(r11, r14, sides, 12);
+    out[0] = r15;
+    out[1] = r15;
+}
+
+static void pie_signals_5(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_signals_5_by(in, k, sides, out);
+    else
+        pie_signals_5_by(in, k, 0, out);
+}
+
+ALWAYS_INLINE void pie_differences_5_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double queue_delay = in[2];
-    const double r31 = LESS(state0, k[2], sides, 0);
-    const double r32 = WHERE(r31, k[3], k[4]);
-    const double r33 = LESS(state0, k[5], sides, 1);
-    const double r34 = WHERE(r33, k[6], r32);
-    const double r35 = LESS(state0, k[7], sides, 2);
-    const double r36 = WHERE(r35, k[8], r34);
-    const double r37 = LESS(state0, k[9], sides, 3);
-    const double r38 = WHERE(r37, k[10], r36);
-    const double r39 = LESS(state0, k[11], sides, 4);
-    const double r40 = WHERE(r39, k[12], r38);
-    const double r41 = LESS(state0, k[13], sides, 5);
-    const double r42 = WHERE(r41, k[14], r40);
-    const double r43 = LESS(state0, k[15], sides, 6);
-    const double r44 = WHERE(r43, k[16], r42);
-    const double r45 = LESS(state0, k[17], sides, 7);
-    const double r46 = WHERE(r45, k[18], r44);
-    const double r47 = r46 * k[0];
-    const double r48 = queue_delay - k[1];
-    const double r49 = r47 * r48;
-    const double r50 = state0 - k[2];
-    const double r51 = state0 - k[5];
-    const double r52 = state0 - k[7];
-    const double r53 = state0 - k[9];
-    const double r54 = state0 - k[11];
-    const double r55 = state0 - k[13];
-    const double r56 = state0 - k[15];
-    const double r57 = state0 - k[17];
-    const double r58 = k[19] - r49;
-    const double r59 = k[20] - state0;
-    const double r60 = k[21] - queue_delay;
-    const double r61 = queue_delay - k[22];
-    out[0] = r50;
-    out[1] = r51;
-    out[2] = r52;
-    out[3] = r53;
-    out[4] = r54;
-    out[5] = r55;
-    out[6] = r56;
-    out[7] = r57;
-    out[8] = r58;
-    out[9] = r59;
-    out[10] = r60;
-    out[11] = r61;
+    const double r33 = LESS(state0, k[2], sides, 0);
+    const double r34 = WHERE(r33, k[3], k[4]);
+    const double r35 = LESS(state0, k[5], sides, 1);
+    const double r36 = WHERE(r35, k[6], r34);
+    const double r37 = LESS(state0, k[7], sides, 2);
+    const double r38 = WHERE(r37, k[8], r36);
+    const double r39 = LESS(state0, k[9], sides, 3);
+    const double r40 = WHERE(r39, k[10], r38);
+    const double r41 = LESS(state0, k[11], sides, 4);
+    const double r42 = WHERE(r41, k[12], r40);
+    const double r43 = LESS(state0, k[13], sides, 5);
+    const double r44 = WHERE(r43, k[14], r42);
+    const double r45 = LESS(state0, k[15], sides, 6);
+    const double r46 = WHERE(r45, k[16], r44);
+    const double r47 = LESS(state0, k[17], sides, 7);
+    const double r48 = WHERE(r47, k[18], r46);
+    const double r49 = r48 * k[0];
+    const double r50 = queue_delay - k[1];
+    const double r51 = r49 * r50;
+    const double r52 = state0 * k[23];
+    const double r53 = k[4] - state0;
+    const double r54 = r53 * k[24];
+    const double r55 = k[4] - r54;
+    const double r56 = state0 - k[2];
+    const double r57 = state0 - k[5];
+    const double r58 = state0 - k[7];
+    const double r59 = state0 - k[9];
+    const double r60 = state0 - k[11];
+    const double r61 = state0 - k[13];
+    const double r62 = state0 - k[15];
+    const double r63 = state0 - k[17];
+    const double r64 = k[19] - r51;
+    const double r65 = k[20] - state0;
+    const double r66 = k[21] - queue_delay;
+    const double r67 = queue_delay - k[22];
+    const double r68 = r52 - r55;
+    out[0] = r56;
+    out[1] = r57;
+    out[2] = r58;
+    out[3] = r59;
+    out[4] = r60;
+    out[5] = r61;
+    out[6] = r62;
+    out[7] = r63;
+    out[8] = r64;
+    out[9] = r65;
+    out[10] = r66;
+    out[11] = r67;
+    out[12] = r68;
 }
 
-static void pie_differences_4(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_differences_5(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_differences_4_by(in, k, sides, out);
+        pie_differences_5_by(in, k, sides, out);
     else
-        pie_differences_4_by(in, k, 0, out);
+        pie_differences_5_by(in, k, 0, out);
 }
 
 ALWAYS_INLINE void pie_update_4_by(const double *in, const double *k, const signed char *sides, double *out)
@@ -1354,37 +1492,63 @@ static void pie_slopes_4(const double *in, const double *k, const signed char *s
         pie_slopes_4_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_differences_5_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_signals_6_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double r11 = state0 * k[1];
+    const double r12 = k[0] - state0;
+    const double r13 = r12 * k[2];
+    const double r14 = k[0] - r13;
+    const double r15 = MAXIMUM(r11, r14, sides, 6);
+    out[0] = r15;
+    out[1] = r15;
+}
+
+static void pie_signals_6(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_signals_6_by(in, k, sides, out);
+    else
+        pie_signals_6_by(in, k, 0, out);
+}
+
+ALWAYS_INLINE void pie_differences_6_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double queue_delay = in[2];
-    const double r19 = LESS(state0, k[2], sides, 0);
-    const double r20 = WHERE(r19, k[3], k[4]);
-    const double r21 = LESS(state0, k[5], sides, 1);
-    const double r22 = WHERE(r21, k[6], r20);
-    const double r23 = r22 * k[0];
-    const double r24 = queue_delay - k[1];
-    const double r25 = r23 * r24;
-    const double r26 = state0 - k[2];
-    const double r27 = state0 - k[5];
-    const double r28 = k[7] - r25;
-    const double r29 = k[8] - state0;
-    const double r30 = k[9] - queue_delay;
-    const double r31 = queue_delay - k[10];
-    out[0] = r26;
-    out[1] = r27;
-    out[2] = r28;
-    out[3] = r29;
-    out[4] = r30;
-    out[5] = r31;
+    const double r21 = LESS(state0, k[2], sides, 0);
+    const double r22 = WHERE(r21, k[3], k[4]);
+    const double r23 = LESS(state0, k[5], sides, 1);
+    const double r24 = WHERE(r23, k[6], r22);
+    const double r25 = r24 * k[0];
+    const double r26 = queue_delay - k[1];
+    const double r27 = r25 * r26;
+    const double r28 = state0 * k[11];
+    const double r29 = k[4] - state0;
+    const double r30 = r29 * k[12];
+    const double r31 = k[4] - r30;
+    const double r32 = state0 - k[2];
+    const double r33 = state0 - k[5];
+    const double r34 = k[7] - r27;
+    const double r35 = k[8] - state0;
+    const double r36 = k[9] - queue_delay;
+    const double r37 = queue_delay - k[10];
+    const double r38 = r28 - r31;
+    out[0] = r32;
+    out[1] = r33;
+    out[2] = r34;
+    out[3] = r35;
+    out[4] = r36;
+    out[5] = r37;
+    out[6] = r38;
 }
 
-static void pie_differences_5(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_differences_6(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_differences_5_by(in, k, sides, out);
+        pie_differences_6_by(in, k, sides, out);
     else
-        pie_differences_5_by(in, k, 0, out);
+        pie_differences_6_by(in, k, 0, out);
 }
 
 ALWAYS_INLINE void pie_update_5_by(const double *in, const double *k, const signed char *sides, double *out)
@@ -1470,41 +1634,67 @@ static void pie_slopes_5(const double *in, const double *k, const signed char *s
         pie_slopes_5_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_differences_6_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_signals_7_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double r11 = state0 * k[1];
+    const double r12 = k[0] - state0;
+    const double r13 = r12 * k[2];
+    const double r14 = k[0] - r13;
+    const double r15 = MAXIMUM(r11, r14, sides, 7);
+    out[0] = r15;
+    out[1] = r15;
+}
+
+static void pie_signals_7(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_signals_7_by(in, k, sides, out);
+    else
+        pie_signals_7_by(in, k, 0, out);
+}
+
+ALWAYS_INLINE void pie_differences_7_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double queue_delay = in[2];
-    const double r21 = LESS(state0, k[2], sides, 0);
-    const double r22 = WHERE(r21, k[3], k[4]);
-    const double r23 = LESS(state0, k[5], sides, 1);
-    const double r24 = WHERE(r23, k[6], r22);
-    const double r25 = LESS(state0, k[7], sides, 2);
-    const double r26 = WHERE(r25, k[8], r24);
-    const double r27 = r26 * k[0];
-    const double r28 = queue_delay - k[1];
-    const double r29 = r27 * r28;
-    const double r30 = state0 - k[2];
-    const double r31 = state0 - k[5];
-    const double r32 = state0 - k[7];
-    const double r33 = k[9] - r29;
-    const double r34 = k[10] - state0;
-    const double r35 = k[11] - queue_delay;
-    const double r36 = queue_delay - k[12];
-    out[0] = r30;
-    out[1] = r31;
-    out[2] = r32;
-    out[3] = r33;
-    out[4] = r34;
-    out[5] = r35;
-    out[6] = r36;
+    const double r23 = LESS(state0, k[2], sides, 0);
+    const double r24 = WHERE(r23, k[3], k[4]);
+    const double r25 = LESS(state0, k[5], sides, 1);
+    const double r26 = WHERE(r25, k[6], r24);
+    const double r27 = LESS(state0, k[7], sides, 2);
+    const double r28 = WHERE(r27, k[8], r26);
+    const double r29 = r28 * k[0];
+    const double r30 = queue_delay - k[1];
+    const double r31 = r29 * r30;
+    const double r32 = state0 * k[13];
+    const double r33 = k[4] - state0;
+    const double r34 = r33 * k[14];
+    const double r35 = k[4] - r34;
+    const double r36 = state0 - k[2];
+    const double r37 = state0 - k[5];
+    const double r38 = state0 - k[7];
+    const double r39 = k[9] - r31;
+    const double r40 = k[10] - state0;
+    const double r41 = k[11] - queue_delay;
+    const double r42 = queue_delay - k[12];
+    const double r43 = r32 - r35;
+    out[0] = r36;
+    out[1] = r37;
+    out[2] = r38;
+    out[3] = r39;
+    out[4] = r40;
+    out[5] = r41;
+    out[6] = r42;
+    out[7] = r43;
 }
 
-static void pie_differences_6(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_differences_7(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_differences_6_by(in, k, sides, out);
+        pie_differences_7_by(in, k, sides, out);
     else
-        pie_differences_6_by(in, k, 0, out);
+        pie_differences_7_by(in, k, 0, out);
 }
 
 ALWAYS_INLINE void pie_update_6_by(const double *in, const double *k, const signed char *sides, double *out)
@@ -1576,21 +1766,47 @@ static void pie_slopes_6(const double *in, const double *k, const signed char *s
         pie_slopes_6_by(in, k, 0, out);
 }
 
-static void pie_differences_7(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_signals_8_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double r11 = state0 * k[1];
+    const double r12 = k[0] - state0;
+    const double r13 = r12 * k[2];
+    const double r14 = k[0] - r13;
+    const double r15 = MAXIMUM(r11, r14, sides, 4);
+    out[0] = r15;
+    out[1] = r15;
+}
+
+static void pie_signals_8(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_signals_8_by(in, k, sides, out);
+    else
+        pie_signals_8_by(in, k, 0, out);
+}
+
+static void pie_differences_8(const double *in, const double *k, const signed char *sides, double *out)
 {
     (void)sides;
     const double state0 = in[0];
     const double queue_delay = in[2];
-    const double r14 = queue_delay - k[0];
-    const double r15 = k[5] * r14;
-    const double r16 = k[1] - r15;
-    const double r17 = k[2] - state0;
-    const double r18 = k[3] - queue_delay;
-    const double r19 = queue_delay - k[4];
-    out[0] = r16;
-    out[1] = r17;
-    out[2] = r18;
-    out[3] = r19;
+    const double r17 = queue_delay - k[0];
+    const double r18 = k[8] * r17;
+    const double r19 = state0 * k[6];
+    const double r20 = k[1] - state0;
+    const double r21 = r20 * k[7];
+    const double r22 = k[1] - r21;
+    const double r23 = k[2] - r18;
+    const double r24 = k[3] - state0;
+    const double r25 = k[4] - queue_delay;
+    const double r26 = queue_delay - k[5];
+    const double r27 = r19 - r22;
+    out[0] = r23;
+    out[1] = r24;
+    out[2] = r25;
+    out[3] = r26;
+    out[4] = r27;
 }
 
 ALWAYS_INLINE void pie_update_7_by(const double *in, const double *k, const signed char *sides, double *out)
@@ -1668,24 +1884,122 @@ static void pie_slopes_7(const double *in, const double *k, const signed char *s
         pie_slopes_7_by(in, k, 0, out);
 }
 
-static void pie_differences_8(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_signals_9_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double r11 = state0 * k[0];
+    const double r12 = k[1] - state0;
+    const double r13 = r12 * k[2];
+    const double r14 = k[1] - r13;
+    const double r15 = MAXIMUM(r11, r14, sides, 4);
+    out[0] = r15;
+    out[1] = r15;
+}
+
+static void pie_signals_9(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_signals_9_by(in, k, sides, out);
+    else
+        pie_signals_9_by(in, k, 0, out);
+}
+
+static void pie_differences_9(const double *in, const double *k, const signed char *sides, double *out)
 {
     (void)sides;
     const double state0 = in[0];
     const double queue_delay = in[2];
-    const double r15 = k[2] * state0;
-    const double r16 = SQRT(r15, 0.0, 0.0);
-    const double r17 = r16 * k[0];
-    const double r18 = queue_delay - k[1];
-    const double r19 = r17 * r18;
-    const double r20 = k[3] - r19;
-    const double r21 = k[4] - state0;
-    const double r22 = k[5] - queue_delay;
-    const double r23 = queue_delay - k[6];
-    out[0] = r20;
-    out[1] = r21;
-    out[2] = r22;
-    out[3] = r23;
+    const double r18 = k[2] * state0;
+    const double r19 = SQRT(r18, 0.0, 0.0);
+    const double r20 = r19 * k[0];
+    const double r21 = queue_delay - k[1];
+    const double r22 = r20 * r21;
+    const double r23 = state0 * k[7];
+    const double r24 = k[8] - state0;
+    const double r25 = r24 * k[9];
+    const double r26 = k[8] - r25;
+    const double r27 = k[3] - r22;
+    const double r28 = k[4] - state0;
+    const double r29 = k[5] - queue_delay;
+    const double r30 = queue_delay - k[6];
+    const double r31 = r23 - r26;
+    out[0] = r27;
+    out[1] = r28;
+    out[2] = r29;
+    out[3] = r30;
+    out[4] = r31;
+}
+
+ALWAYS_INLINE void pie_slopes_8_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double queue_delay = in[2];
+    const double d_queue_delay = in[7];
+    const double r22 = LESS(state0, k[3], sides, 0);
+    const double r23 = WHERE(r22, k[4], k[5]);
+    const double r24 = LESS(state0, k[6], sides, 1);
+    const double r25 = WHERE(r24, k[7], r23);
+    const double r26 = r25 * k[1];
+    const double r27 = queue_delay - k[2];
+    const double r28 = r26 * r27;
+    const double r29 = LESS(k[8], r28, sides, 2);
+    const double r30 = LESS_EQUAL(k[9], state0, sides, 3);
+    const double r31 = AND(r29, r30, 0.0);
+    const double r32 = WHERE(r31, k[8], r28);
+    const double r33 = LESS(k[10], queue_delay, sides, 4);
+    const double r34 = WHERE(r33, k[8], k[11]);
+    const double r35 = r32 + r34;
+    const double r36 = EQUAL(queue_delay, k[11], sides, 5);
+    const double r37 = k[12] * state0;
+    const double r38 = WHERE(r36, r37, k[11]);
+    const double r39 = r35 + r38;
+    const double r40 = r39 / k[0];
+    const double r41 = r25 * k[13];
+    const double r42 = r41 * d_queue_delay;
+    const double r43 = r40 + r42;
+    out[0] = r43;
+    out[1] = d_queue_delay;
+}
+
+static void pie_slopes_8(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_slopes_8_by(in, k, sides, out);
+    else
+        pie_slopes_8_by(in, k, 0, out);
+}
+
+ALWAYS_INLINE void pie_differences_10_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double queue_delay = in[2];
+    const double r19 = LESS(state0, k[2], sides, 0);
+    const double r20 = WHERE(r19, k[3], k[4]);
+    const double r21 = LESS(state0, k[5], sides, 1);
+    const double r22 = WHERE(r21, k[6], r20);
+    const double r23 = r22 * k[0];
+    const double r24 = queue_delay - k[1];
+    const double r25 = r23 * r24;
+    const double r26 = state0 - k[2];
+    const double r27 = state0 - k[5];
+    const double r28 = k[7] - r25;
+    const double r29 = k[8] - state0;
+    const double r30 = k[9] - queue_delay;
+    const double r31 = queue_delay - k[10];
+    out[0] = r26;
+    out[1] = r27;
+    out[2] = r28;
+    out[3] = r29;
+    out[4] = r30;
+    out[5] = r31;
+}
+
+static void pie_differences_10(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_differences_10_by(in, k, sides, out);
+    else
+        pie_differences_10_by(in, k, 0, out);
 }
 
 ALWAYS_INLINE void pie_update_8_by(const double *in, const double *k, const signed char *sides, double *out)
@@ -1733,7 +2047,7 @@ static void pie_update_8(const double *in, const double *k, const signed char *s
         pie_update_8_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_slopes_8_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_slopes_9_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double queue_delay = in[2];
@@ -1769,15 +2083,15 @@ ALWAYS_INLINE void pie_slopes_8_by(const double *in, const double *k, const sign
     out[1] = d_queue_delay;
 }
 
-static void pie_slopes_8(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_slopes_9(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_slopes_8_by(in, k, sides, out);
+        pie_slopes_9_by(in, k, sides, out);
     else
-        pie_slopes_8_by(in, k, 0, out);
+        pie_slopes_9_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_differences_9_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_differences_11_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double queue_delay = in[2];
@@ -1816,12 +2130,12 @@ ALWAYS_INLINE void pie_differences_9_by(const double *in, const double *k, const
     out[8] = r49;
 }
 
-static void pie_differences_9(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_differences_11(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_differences_9_by(in, k, sides, out);
+        pie_differences_11_by(in, k, sides, out);
     else
-        pie_differences_9_by(in, k, 0, out);
+        pie_differences_11_by(in, k, 0, out);
 }
 
 ALWAYS_INLINE void pie_update_9_by(const double *in, const double *k, const signed char *sides, double *out)
@@ -1852,7 +2166,7 @@ static void pie_update_9(const double *in, const double *k, const signed char *s
         pie_update_9_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_slopes_9_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_slopes_10_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double queue_delay = in[2];
@@ -1872,15 +2186,15 @@ ALWAYS_INLINE void pie_slopes_9_by(const double *in, const double *k, const sign
     out[1] = d_queue_delay;
 }
 
-static void pie_slopes_9(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_slopes_10(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_slopes_9_by(in, k, sides, out);
+        pie_slopes_10_by(in, k, sides, out);
     else
-        pie_slopes_9_by(in, k, 0, out);
+        pie_slopes_10_by(in, k, 0, out);
 }
 
-static void pie_differences_10(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_differences_12(const double *in, const double *k, const signed char *sides, double *out)
 {
     (void)sides;
     const double state0 = in[0];
@@ -1934,7 +2248,7 @@ static void pie_update_10(const double *in, const double *k, const signed char *
         pie_update_10_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_slopes_10_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_slopes_11_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double queue_delay = in[2];
@@ -1969,35 +2283,178 @@ ALWAYS_INLINE void pie_slopes_10_by(const double *in, const double *k, const sig
     out[1] = d_queue_delay;
 }
 
-static void pie_slopes_10(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_slopes_11(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_slopes_10_by(in, k, sides, out);
+        pie_slopes_11_by(in, k, sides, out);
     else
-        pie_slopes_10_by(in, k, 0, out);
+        pie_slopes_11_by(in, k, 0, out);
 }
 
-static void pie_differences_11(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_signals_10_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double r11 = state0 * k[1];
+    const double r12 = k[0] - state0;
+    const double r13 = r12 * k[2];
+    const double r14 = k[0] - r13;
+    const double r15 = MAXIMUM(r11, r14, sides, 8);
+    out[0] = r15;
+    out[1] = r15;
+}
+
+static void pie_signals_10(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_signals_10_by(in, k, sides, out);
+    else
+        pie_signals_10_by(in, k, 0, out);
+}
+
+static void pie_differences_13(const double *in, const double *k, const signed char *sides, double *out)
 {
     (void)sides;
     const double state0 = in[0];
     const double queue_delay = in[2];
-    const double r16 = state0 - k[0];
-    const double r17 = state0 - k[1];
-    const double r18 = state0 - k[2];
-    const double r19 = state0 - k[3];
-    const double r20 = state0 - k[4];
-    const double r21 = state0 - k[5];
-    const double r22 = k[6] - queue_delay;
-    const double r23 = queue_delay - k[7];
-    out[0] = r16;
-    out[1] = r17;
-    out[2] = r18;
-    out[3] = r19;
-    out[4] = r20;
-    out[5] = r21;
-    out[6] = r22;
-    out[7] = r23;
+    const double r19 = state0 * k[9];
+    const double r20 = k[1] - state0;
+    const double r21 = r20 * k[10];
+    const double r22 = k[1] - r21;
+    const double r23 = state0 - k[0];
+    const double r24 = state0 - k[2];
+    const double r25 = state0 - k[3];
+    const double r26 = state0 - k[4];
+    const double r27 = state0 - k[5];
+    const double r28 = state0 - k[6];
+    const double r29 = k[7] - queue_delay;
+    const double r30 = queue_delay - k[8];
+    const double r31 = r19 - r22;
+    out[0] = r23;
+    out[1] = r24;
+    out[2] = r25;
+    out[3] = r26;
+    out[4] = r27;
+    out[5] = r28;
+    out[6] = r29;
+    out[7] = r30;
+    out[8] = r31;
+}
+
+ALWAYS_INLINE void pie_slopes_12_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double queue_delay = in[2];
+    const double d_queue_delay = in[7];
+    const double r29 = LESS(state0, k[3], sides, 0);
+    const double r30 = WHERE(r29, k[4], k[5]);
+    const double r31 = LESS(state0, k[6], sides, 1);
+    const double r32 = WHERE(r31, k[7], r30);
+    const double r33 = LESS(state0, k[8], sides, 2);
+    const double r34 = WHERE(r33, k[9], r32);
+    const double r35 = LESS(state0, k[10], sides, 3);
+    const double r36 = WHERE(r35, k[11], r34);
+    const double r37 = LESS(state0, k[12], sides, 4);
+    const double r38 = WHERE(r37, k[13], r36);
+    const double r39 = LESS(state0, k[14], sides, 5);
+    const double r40 = WHERE(r39, k[15], r38);
+    const double r41 = r40 * k[1];
+    const double r42 = queue_delay - k[2];
+    const double r43 = r41 * r42;
+    const double r44 = LESS(k[16], r43, sides, 6);
+    const double r45 = LESS_EQUAL(k[17], state0, sides, 7);
+    const double r46 = AND(r44, r45, 0.0);
+    const double r47 = WHERE(r46, k[16], r43);
+    const double r48 = EQUAL(queue_delay, k[18], sides, 8);
+    const double r49 = k[19] * state0;
+    const double r50 = WHERE(r48, r49, k[18]);
+    const double r51 = r47 + r50;
+    const double r52 = r51 / k[0];
+    const double r53 = r40 * k[20];
+    const double r54 = r53 * d_queue_delay;
+    const double r55 = r52 + r54;
+    out[0] = r55;
+    out[1] = d_queue_delay;
+}
+
+static void pie_slopes_12(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_slopes_12_by(in, k, sides, out);
+    else
+        pie_slopes_12_by(in, k, 0, out);
+}
+
+ALWAYS_INLINE void pie_signals_11_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double r11 = state0 * k[1];
+    const double r12 = k[0] - state0;
+    const double r13 = r12 * k[2];
+    const double r14 = k[0] - r13;
+    const double r15 = MAXIMUM(r11, r14, sides, 9);
+    out[0] = r15;
+    out[1] = r15;
+}
+
+static void pie_signals_11(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_signals_11_by(in, k, sides, out);
+    else
+        pie_signals_11_by(in, k, 0, out);
+}
+
+ALWAYS_INLINE void pie_differences_14_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double queue_delay = in[2];
+    const double r28 = LESS(state0, k[2], sides, 0);
+    const double r29 = WHERE(r28, k[3], k[4]);
+    const double r30 = LESS(state0, k[5], sides, 1);
+    const double r31 = WHERE(r30, k[6], r29);
+    const double r32 = LESS(state0, k[7], sides, 2);
+    const double r33 = WHERE(r32, k[8], r31);
+    const double r34 = LESS(state0, k[9], sides, 3);
+    const double r35 = WHERE(r34, k[10], r33);
+    const double r36 = LESS(state0, k[11], sides, 4);
+    const double r37 = WHERE(r36, k[12], r35);
+    const double r38 = LESS(state0, k[13], sides, 5);
+    const double r39 = WHERE(r38, k[14], r37);
+    const double r40 = r39 * k[0];
+    const double r41 = queue_delay - k[1];
+    const double r42 = r40 * r41;
+    const double r43 = state0 * k[18];
+    const double r44 = k[4] - state0;
+    const double r45 = r44 * k[19];
+    const double r46 = k[4] - r45;
+    const double r47 = state0 - k[2];
+    const double r48 = state0 - k[5];
+    const double r49 = state0 - k[7];
+    const double r50 = state0 - k[9];
+    const double r51 = state0 - k[11];
+    const double r52 = state0 - k[13];
+    const double r53 = k[15] - r42;
+    const double r54 = k[16] - state0;
+    const double r55 = queue_delay - k[17];
+    const double r56 = r43 - r46;
+    out[0] = r47;
+    out[1] = r48;
+    out[2] = r49;
+    out[3] = r50;
+    out[4] = r51;
+    out[5] = r52;
+    out[6] = r53;
+    out[7] = r54;
+    out[8] = r55;
+    out[9] = r56;
+}
+
+static void pie_differences_14(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_differences_14_by(in, k, sides, out);
+    else
+        pie_differences_14_by(in, k, 0, out);
 }
 
 ALWAYS_INLINE void pie_update_11_by(const double *in, const double *k, const signed char *sides, double *out)
@@ -2043,7 +2500,7 @@ static void pie_update_11(const double *in, const double *k, const signed char *
         pie_update_11_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_slopes_11_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_slopes_13_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double queue_delay = in[2];
@@ -2078,59 +2535,161 @@ ALWAYS_INLINE void pie_slopes_11_by(const double *in, const double *k, const sig
     out[1] = d_queue_delay;
 }
 
-static void pie_slopes_11(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_slopes_13(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_slopes_11_by(in, k, sides, out);
+        pie_slopes_13_by(in, k, sides, out);
     else
-        pie_slopes_11_by(in, k, 0, out);
+        pie_slopes_13_by(in, k, 0, out);
 }
 
-ALWAYS_INLINE void pie_differences_12_by(const double *in, const double *k, const signed char *sides, double *out)
+ALWAYS_INLINE void pie_differences_15_by(const double *in, const double *k, const signed char *sides, double *out)
 {
     const double state0 = in[0];
     const double queue_delay = in[2];
-    const double r26 = LESS(state0, k[2], sides, 0);
-    const double r27 = WHERE(r26, k[3], k[4]);
-    const double r28 = LESS(state0, k[5], sides, 1);
-    const double r29 = WHERE(r28, k[6], r27);
-    const double r30 = LESS(state0, k[7], sides, 2);
-    const double r31 = WHERE(r30, k[8], r29);
-    const double r32 = LESS(state0, k[9], sides, 3);
-    const double r33 = WHERE(r32, k[10], r31);
-    const double r34 = LESS(state0, k[11], sides, 4);
-    const double r35 = WHERE(r34, k[12], r33);
-    const double r36 = LESS(state0, k[13], sides, 5);
-    const double r37 = WHERE(r36, k[14], r35);
-    const double r38 = r37 * k[0];
-    const double r39 = queue_delay - k[1];
-    const double r40 = r38 * r39;
-    const double r41 = state0 - k[2];
-    const double r42 = state0 - k[5];
-    const double r43 = state0 - k[7];
-    const double r44 = state0 - k[9];
-    const double r45 = state0 - k[11];
-    const double r46 = state0 - k[13];
-    const double r47 = k[15] - r40;
-    const double r48 = k[16] - state0;
-    const double r49 = k[17] - queue_delay;
-    out[0] = r41;
-    out[1] = r42;
-    out[2] = r43;
-    out[3] = r44;
-    out[4] = r45;
-    out[5] = r46;
-    out[6] = r47;
-    out[7] = r48;
-    out[8] = r49;
+    const double r28 = LESS(state0, k[2], sides, 0);
+    const double r29 = WHERE(r28, k[3], k[4]);
+    const double r30 = LESS(state0, k[5], sides, 1);
+    const double r31 = WHERE(r30, k[6], r29);
+    const double r32 = LESS(state0, k[7], sides, 2);
+    const double r33 = WHERE(r32, k[8], r31);
+    const double r34 = LESS(state0, k[9], sides, 3);
+    const double r35 = WHERE(r34, k[10], r33);
+    const double r36 = LESS(state0, k[11], sides, 4);
+    const double r37 = WHERE(r36, k[12], r35);
+    const double r38 = LESS(state0, k[13], sides, 5);
+    const double r39 = WHERE(r38, k[14], r37);
+    const double r40 = r39 * k[0];
+    const double r41 = queue_delay - k[1];
+    const double r42 = r40 * r41;
+    const double r43 = state0 * k[18];
+    const double r44 = k[4] - state0;
+    const double r45 = r44 * k[19];
+    const double r46 = k[4] - r45;
+    const double r47 = state0 - k[2];
+    const double r48 = state0 - k[5];
+    const double r49 = state0 - k[7];
+    const double r50 = state0 - k[9];
+    const double r51 = state0 - k[11];
+    const double r52 = state0 - k[13];
+    const double r53 = k[15] - r42;
+    const double r54 = k[16] - state0;
+    const double r55 = k[17] - queue_delay;
+    const double r56 = r43 - r46;
+    out[0] = r47;
+    out[1] = r48;
+    out[2] = r49;
+    out[3] = r50;
+    out[4] = r51;
+    out[5] = r52;
+    out[6] = r53;
+    out[7] = r54;
+    out[8] = r55;
+    out[9] = r56;
 }
 
-static void pie_differences_12(const double *in, const double *k, const signed char *sides, double *out)
+static void pie_differences_15(const double *in, const double *k, const signed char *sides, double *out)
 {
     if (sides)
-        pie_differences_12_by(in, k, sides, out);
+        pie_differences_15_by(in, k, sides, out);
     else
-        pie_differences_12_by(in, k, 0, out);
+        pie_differences_15_by(in, k, 0, out);
+}
+
+ALWAYS_INLINE void pie_slopes_14_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double queue_delay = in[2];
+    const double d_queue_delay = in[7];
+    const double r30 = LESS(state0, k[3], sides, 0);
+    const double r31 = WHERE(r30, k[4], k[5]);
+    const double r32 = LESS(state0, k[6], sides, 1);
+    const double r33 = WHERE(r32, k[7], r31);
+    const double r34 = LESS(state0, k[8], sides, 2);
+    const double r35 = WHERE(r34, k[9], r33);
+    const double r36 = LESS(state0, k[10], sides, 3);
+    const double r37 = WHERE(r36, k[11], r35);
+    const double r38 = LESS(state0, k[12], sides, 4);
+    const double r39 = WHERE(r38, k[13], r37);
+    const double r40 = LESS(state0, k[14], sides, 5);
+    const double r41 = WHERE(r40, k[15], r39);
+    const double r42 = r41 * k[1];
+    const double r43 = queue_delay - k[2];
+    const double r44 = r42 * r43;
+    const double r45 = LESS(k[16], r44, sides, 6);
+    const double r46 = LESS_EQUAL(k[17], state0, sides, 7);
+    const double r47 = AND(r45, r46, 0.0);
+    const double r48 = WHERE(r47, k[16], r44);
+    const double r49 = LESS(k[18], queue_delay, sides, 8);
+    const double r50 = WHERE(r49, k[16], k[19]);
+    const double r51 = r48 + r50;
+    const double r52 = EQUAL(queue_delay, k[19], sides, 9);
+    const double r53 = k[20] * state0;
+    const double r54 = WHERE(r52, r53, k[19]);
+    const double r55 = r51 + r54;
+    const double r56 = r55 / k[0];
+    const double r57 = r41 * k[21];
+    const double r58 = r57 * d_queue_delay;
+    const double r59 = r56 + r58;
+    out[0] = r59;
+    out[1] = d_queue_delay;
+}
+
+static void pie_slopes_14(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_slopes_14_by(in, k, sides, out);
+    else
+        pie_slopes_14_by(in, k, 0, out);
+}
+
+ALWAYS_INLINE void pie_differences_16_by(const double *in, const double *k, const signed char *sides, double *out)
+{
+    const double state0 = in[0];
+    const double queue_delay = in[2];
+    const double r27 = LESS(state0, k[2], sides, 0);
+    const double r28 = WHERE(r27, k[3], k[4]);
+    const double r29 = LESS(state0, k[5], sides, 1);
+    const double r30 = WHERE(r29, k[6], r28);
+    const double r31 = LESS(state0, k[7], sides, 2);
+    const double r32 = WHERE(r31, k[8], r30);
+    const double r33 = LESS(state0, k[9], sides, 3);
+    const double r34 = WHERE(r33, k[10], r32);
+    const double r35 = LESS(state0, k[11], sides, 4);
+    const double r36 = WHERE(r35, k[12], r34);
+    const double r37 = LESS(state0, k[13], sides, 5);
+    const double r38 = WHERE(r37, k[14], r36);
+    const double r39 = r38 * k[0];
+    const double r40 = queue_delay - k[1];
+    const double r41 = r39 * r40;
+    const double r42 = state0 - k[2];
+    const double r43 = state0 - k[5];
+    const double r44 = state0 - k[7];
+    const double r45 = state0 - k[9];
+    const double r46 = state0 - k[11];
+    const double r47 = state0 - k[13];
+    const double r48 = k[15] - r41;
+    const double r49 = k[16] - state0;
+    const double r50 = k[17] - queue_delay;
+    const double r51 = queue_delay - k[18];
+    out[0] = r42;
+    out[1] = r43;
+    out[2] = r44;
+    out[3] = r45;
+    out[4] = r46;
+    out[5] = r47;
+    out[6] = r48;
+    out[7] = r49;
+    out[8] = r50;
+    out[9] = r51;
+}
+
+static void pie_differences_16(const double *in, const double *k, const signed char *sides, double *out)
+{
+    if (sides)
+        pie_differences_16_by(in, k, sides, out);
+    else
+        pie_differences_16_by(in, k, 0, out);
 }
 
 static void pi2_encode(const double *in, const double *k, const signed char *sides, double *out)
@@ -3247,42 +3806,59 @@ pi2_tape_function *pi2_find_generated(uint64_t form)
         {UINT64_C(0x730df93923451e3e), pi_update},
         {UINT64_C(0x4297cc2d16e793df), pi_slopes},
         {UINT64_C(0x52297b65532a3014), pie_update},
-        {UINT64_C(0x1b3dd46aef997b61), pie_slopes},
-        {UINT64_C(0x4da974bab20dd12a), pie_differences},
+        {UINT64_C(0x22b9f9919f82b95d), pie_encode},
+        {UINT64_C(0x586d5ed89630c8d7), pie_signals},
+        {UINT64_C(0xc3a918b977c4a155), pie_differences},
+        {UINT64_C(0xfba5ab94bdb1bd80), pie_slopes},
+        {UINT64_C(0x68ce35b03f3aa7d1), pie_signals_2},
+        {UINT64_C(0x82cd674fbd4ec0e1), pie_differences_2},
         {UINT64_C(0xb12438d668c124b2), pie_saturate},
         {UINT64_C(0x830bfa7e19190f3b), pie_update_2},
-        {UINT64_C(0x755d9e3a395f26ac), pie_signals},
-        {UINT64_C(0x274fb054b0cfd3bf), pie_differences_2},
-        {UINT64_C(0x5938b6688c524fc4), pie_slopes_2},
-        {UINT64_C(0xb6b6ac960e98879e), pie_signals_2},
-        {UINT64_C(0xec6ec8d284e306f2), pie_differences_3},
+        {UINT64_C(0x280952bbed50d277), pie_signals_3},
+        {UINT64_C(0xbc8cf69c5645468c), pie_differences_3},
+        {UINT64_C(0xfe84f8c7ddd86693), pie_slopes_2},
+        {UINT64_C(0x3f570d1694e524d0), pie_signals_4},
+        {UINT64_C(0x99d66c9713efc24c), pie_differences_4},
         {UINT64_C(0xf2900e8236949ee5), pie_update_3},
-        {UINT64_C(0x097c3dd5300645f6), pie_slopes_3},
-        {UINT64_C(0x463382defe721e96), pie_differences_4},
+        {UINT64_C(0xe53c2833f1d2f017), pie_slopes_3},
+        {UINT64_C(0xa1a2c7e542976391), pie_signals_5},
+        {UINT64_C(0xb5af25f52258f987), pie_differences_5},
         {UINT64_C(0xa92c0f5c38084644), pie_update_4},
-        {UINT64_C(0xf2cb7d3fcf77931d), pie_slopes_4},
-        {UINT64_C(0x03ad46ba09ba499e), pie_differences_5},
+        {UINT64_C(0x6232eafb53cb0bbc), pie_slopes_4},
+        {UINT64_C(0x800b1049113baad1), pie_signals_6},
+        {UINT64_C(0x67a628c4605546b1), pie_differences_6},
         {UINT64_C(0x15afcd8905f2457a), pie_update_5},
-        {UINT64_C(0x4002e8416ac8a138), pie_slopes_5},
-        {UINT64_C(0x5f34ecbec186bf27), pie_differences_6},
+        {UINT64_C(0xd80ab7af03d7cbf7), pie_slopes_5},
+        {UINT64_C(0x79202310a0b4b9df), pie_signals_7},
+        {UINT64_C(0x548fd2b4dcecaac5), pie_differences_7},
         {UINT64_C(0xb9be11310cbcf685), pie_update_6},
-        {UINT64_C(0x265731f2daeb1408), pie_slopes_6},
-        {UINT64_C(0xe50f42003230738c), pie_differences_7},
+        {UINT64_C(0x949effc94faac769), pie_slopes_6},
+        {UINT64_C(0xa9dfa02d526fd591), pie_signals_8},
+        {UINT64_C(0x143d703147dade16), pie_differences_8},
         {UINT64_C(0xd9285be4a3e03e44), pie_update_7},
-        {UINT64_C(0x4213e99d0825f46f), pie_slopes_7},
-        {UINT64_C(0xf9a01fa81bebdee6), pie_differences_8},
+        {UINT64_C(0xc96f0dc8fbe3911e), pie_slopes_7},
+        {UINT64_C(0x8587140efc8d0770), pie_signals_9},
+        {UINT64_C(0x0451aa869a3ae8bd), pie_differences_9},
+        {UINT64_C(0xf2cb7d3fcf77931d), pie_slopes_8},
+        {UINT64_C(0x03ad46ba09ba499e), pie_differences_10},
         {UINT64_C(0xd24812983a5f2fc0), pie_update_8},
-        {UINT64_C(0x9533acaa173ce981), pie_slopes_8},
-        {UINT64_C(0x2dfbdbbfc45080b8), pie_differences_9},
+        {UINT64_C(0x9533acaa173ce981), pie_slopes_9},
+        {UINT64_C(0x2dfbdbbfc45080b8), pie_differences_11},
         {UINT64_C(0x7b8fc1d4e3a9dc45), pie_update_9},
-        {UINT64_C(0x40ce9972071f21ba), pie_slopes_9},
-        {UINT64_C(0xd24e09a3b337941d), pie_differences_10},
+        {UINT64_C(0x40ce9972071f21ba), pie_slopes_10},
+        {UINT64_C(0xd24e09a3b337941d), pie_differences_12},
         {UINT64_C(0x099bd46b2f3cd02a), pie_update_10},
-        {UINT64_C(0xe236190fd39c3bab), pie_slopes_10},
-        {UINT64_C(0xc2e45e96fa1bc16d), pie_differences_11},
+        {UINT64_C(0xef75d5fbc05c2a5a), pie_slopes_11},
+        {UINT64_C(0x92a2c594806ed291), pie_signals_10},
+        {UINT64_C(0x8de3677bf5b72483), pie_differences_13},
+        {UINT64_C(0xb1e17e1cdcc28572), pie_slopes_12},
+        {UINT64_C(0xb823efb90f3b2c53), pie_signals_11},
+        {UINT64_C(0x156edb5b93838243), pie_differences_14},
         {UINT64_C(0x68aa70c132e20a91), pie_update_11},
-        {UINT64_C(0x310d239bb76a72b9), pie_slopes_11},
-        {UINT64_C(0xb111640734fc1028), pie_differences_12},
+        {UINT64_C(0x309fd855faf058fa), pie_slopes_13},
+        {UINT64_C(0x690d551ff5d6ff13), pie_differences_15},
+        {UINT64_C(0x1b3dd46aef997b61), pie_slopes_14},
+        {UINT64_C(0x4da974bab20dd12a), pie_differences_16},
         {UINT64_C(0x82d0e645db9ad915), pi2_encode},
         {UINT64_C(0xfe759e2398ca4153), pi2_signals},
         {UINT64_C(0x174d5d93d22ed3dc), pi2_signals_2},

@@ -61,7 +61,7 @@ def _charts(interval: float) -> list[tuple[str, pf.Sender, PiFamily]]:
     pi2: dict[str, Any] = {"alpha": TUNED_PI2[0], "beta": TUNED_PI2[1], "update_interval": interval}
     return [
         ("2", pf.Reno(), pf.Pi(**pie)),
-        ("3", pf.Reno(), pf.Pie(**pie, target="20ms", table="rfc8033")),
+        ("3", pf.Reno(), pf.Pie(**pie, target="20ms", table="rfc8033", derandomize=False)),
         ("8", pf.Reno(), pf.Pi2(**pi2)),
         ("9", pf.Reno(), pf.CoupledPi2(**pi2)),
         ("9", pf.Scalable(), pf.CoupledPi2(**pi2)),

@@ -53,6 +53,7 @@ def curves(
             beta=beta * (factor or 1.0),
             update_interval=update_interval,
             table="rfc8033" if factor is None else "none",
+            derandomize=False,
         )
         with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
             margins = pf.Loop(pf.Reno(), pie, rtt=rtt, p=p).margins()

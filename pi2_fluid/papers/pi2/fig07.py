@@ -42,7 +42,7 @@ def lines(
         return {"alpha": factor * alpha, "beta": factor * beta, "update_interval": update_interval}
 
     return {
-        "reno pie": (pf.Reno(), pf.Pie(**with_gains(1.0), table="rfc8033")),
+        "reno pie": (pf.Reno(), pf.Pie(**with_gains(1.0), table="rfc8033", derandomize=False)),
         "reno pi2": (pf.Reno(), pf.Pi2(**with_gains(_PI2))),
         "scal pi": (pf.Scalable(), pf.Pi(**with_gains(_SCALABLE))),
     }

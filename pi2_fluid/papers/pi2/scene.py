@@ -52,8 +52,10 @@ def fixed_pi(tune: float = 1.0) -> pf.Pi:
 
 
 def pie(table: str) -> pf.Pie:
-    """Return PIE with the named table."""
-    return pf.Pie(alpha=PIE[0], beta=PIE[1], update_interval=INTERVAL, table=table)
+    """Return PIE with the named table, and without the spread signals of Linux and the RFC."""
+    return pf.Pie(
+        alpha=PIE[0], beta=PIE[1], update_interval=INTERVAL, table=table, derandomize=False
+    )
 
 
 def gain_margin(

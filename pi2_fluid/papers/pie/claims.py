@@ -180,7 +180,7 @@ def too_large_gains() -> Claim:
 
 def auto_tuning() -> Claim:
     """Compute claim 21: the table in three steps."""
-    table = pf.Pie(alpha=FULL, beta=RATIO * FULL, update_interval=INTERVAL, table="hpsr13")
+    table = pf.Pie(alpha=FULL, beta=RATIO * FULL, update_interval=INTERVAL, variant="hpsr13")
     loads = np.sort(np.concatenate([np.geomspace(0.01, 1.0, 201), [0.1 * (1 - 1e-6)]]))
 
     def margin(reading: Reading, p: Real) -> FloatArray:

@@ -42,7 +42,7 @@ LINES: Final[dict[str, float | None]] = {
     "0.0156:0.156": LIGHTEST,
     "auto-tuned": None,
 }
-_TABLE: Final = pf.Pie(alpha=FULL, beta=RATIO * FULL, table="hpsr13")
+_TABLE: Final = pf.Pie(alpha=FULL, beta=RATIO * FULL, variant="hpsr13")
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     "0.125:1.25": {"color": "#B34700", "linestyle": "-."},
     "0.0625:0.625": {"color": "#009E73", "linestyle": "--"},

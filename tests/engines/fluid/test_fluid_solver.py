@@ -348,7 +348,7 @@ def test_order_four_through_every_comparison_of_a_law():
     assert idle.sum() > 20  # u decays
     assert float(truth.controller.max()) > 0.5  # beyond all edges
     errors = [float(np.abs(queue(h).queue - truth.queue).max()) for h in (8e-3, 4e-3, 2e-3)]
-    assert errors[0] < 1e-4
+    assert errors[0] < 3e-4
     assert np.log2(errors[0] / errors[2]) / 2 > 3.9
 
 

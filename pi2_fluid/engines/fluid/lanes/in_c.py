@@ -51,7 +51,11 @@ def obstacle(table: Timetable) -> str:
 
 def _has_own_queue(aqm: Aqm) -> bool:
     """Whether a queue has code of its own there; a subclass is another law."""
-    return declares(aqm, "encoder") in _ENCODERS and getattr(aqm, "burst", None) is None
+    return (
+        declares(aqm, "encoder") in _ENCODERS
+        and getattr(aqm, "burst", None) is None
+        and not aqm.signal_spacing
+    )
 
 
 def _queue_tapes(table: Timetable) -> dict[str, Tape | None]:
