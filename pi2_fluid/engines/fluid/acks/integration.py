@@ -117,6 +117,11 @@ class Integrator:
                 Line(self.times, [p for p in mine if self.band(k, p.owner) == band], wait)
                 for band, wait in enumerate(waited)
             ]
+        #: In which queues the packets of each class wait, one after the other.
+        self.lines = [
+            [self.links[k].lines[self.band(k, i)] for k in way.links]
+            for i, way in enumerate(self.ways)
+        ]
         self.nodes = [self._node()]
 
     # Before time 0
@@ -243,7 +248,7 @@ class Integrator:
     def _try(self, dt: float) -> tuple[list[Sent], float]:
         """Take a step; return what classes have sent, and how much of it there should have been."""
         t, split = self.times[-1] + dt, 1.0
-        waited = [self._waited(i) for i in range(len(self.sources))]
+        waited = [sum([line.delays[-1] for line in lines]) for lines in self.lines]
         self.times.grow(t, 1.0 / dt)
         sent: dict[int, Sent] = {}
         for kind, number in self.order:
@@ -269,27 +274,24 @@ class Integrator:
 
     def _settle(self, sent: list[Sent]) -> None:
         """Take a step for good; slow start ends by a signal, or where a link on the way is full."""
-        full = {k for k, link in enumerate(self.links) if link.is_full()}
         for source, way, after in zip(self.sources, self.ways, sent, strict=True):
             source.settle(after)
             window = source.window
             if window is None or not window.slow:
                 continue
-            meets = not full.isdisjoint(way.links) and source.start <= self.times[-1]
+            meets = source.start <= self.times[-1] and any(
+                self.links[k].is_full() for k in way.links
+            )
             if meets or window.now.expected >= 1.0 - TINY:
                 window.leave_slow_start()
         self.nodes.append(self._node())
 
-    def _waited(self, i: int) -> float:
-        """Return how long what leaves the queues of a class's way has waited there in all (s)."""
-        return sum(self.links[k].delays[self.band(k, i)] for k in self.ways[i].links)
-
     def _node(self) -> Node:
         return Node(
             self.times[-1],
-            tuple(line.queue for link in self.links for line in link.lines),
-            tuple(delay for link in self.links for delay in link.delays),
-            tuple(float(link.aqm.controller(link.state)) for link in self.links),
-            tuple(link.capacity for link in self.links),
-            tuple(tuple(link.p) for link in self.links),
+            tuple([line.queue for link in self.links for line in link.lines]),
+            tuple([line.delays[-1] for link in self.links for line in link.lines]),
+            tuple([float(link.aqm.controller(link.state)) for link in self.links]),
+            tuple([link.capacity for link in self.links]),
+            tuple([link.p for link in self.links]),
         )

@@ -61,7 +61,7 @@ class Link:
         Its queues.
     kinds : list of str or None
         Of each class of the network: which signal it sees here.
-    p : list of float
+    p : tuple of float
         With what probability it signals each class of the network.
     """
 
@@ -73,7 +73,7 @@ class Link:
         state: tuple[Any, ...],
         lines: list[Line],
         kinds: list[str | None],
-        p: list[float],
+        p: tuple[float, ...],
     ) -> None:
         self.aqm, self.capacity, self.buffer, self.state = aqm, capacity, buffer, state
         self.lines, self.kinds, self.p = lines, kinds, p
@@ -83,12 +83,12 @@ class Link:
     @property
     def queue(self) -> float:
         """Packets that wait in all its queues."""
-        return sum(line.queue for line in self.lines)
+        return sum([line.queue for line in self.lines])
 
     @property
     def delays(self) -> tuple[float, ...]:
         """Seconds that what leaves each queue has waited."""
-        return tuple(line.delays[-1] for line in self.lines)
+        return tuple([line.delays[-1] for line in self.lines])
 
     def step(self, t: float, dt: float) -> float:
         """Let packets come, wait and leave until `t`.
@@ -97,7 +97,7 @@ class Link:
         """
         split, before, self.p_before = 1.0, self.queue, self.p
         arrived = [
-            sum(passage.arrive(t, self.p[passage.owner]) for passage in line.passages)
+            sum([passage.arrive(t, self.p[passage.owner]) for passage in line.passages])
             for line in self.lines
         ]
         served = []
@@ -173,7 +173,7 @@ class Link:
 
 def signals(
     aqm: Aqm, state: tuple[Any, ...], seen: Seen, kinds: list[str | None], t: float
-) -> list[float]:
+) -> tuple[float, ...]:
     """Return with what probability a law signals each class.
 
     Raises
@@ -183,4 +183,4 @@ def signals(
     """
     found = aqm.signals(state, seen)
     require_probability(aqm, t, state, found)
-    return [float(getattr(found, kind)) if kind else 0.0 for kind in kinds]
+    return tuple([float(getattr(found, kind)) if kind else 0.0 for kind in kinds])

@@ -102,23 +102,21 @@ class Passage:
         lost_before, missed_before = self.came[-1] - self.real[-1], self.fed[-1] - self.fed_real[-1]
         there = came - (lost_before + kept * (fed - real - missed_before))
         joined = self._joined(came - self.came[-1], met - self.met[-1], p)
-        for counts, count in (
-            (self.fed, fed),
-            (self.fed_real, real),
-            (self.came, came),
-            (self.real, there),
-            (self.met, met),
-            (self.given, self.given[-1] + joined),
-        ):
-            counts.append(count)
+        self.fed.append(fed)
+        self.fed_real.append(real)
+        self.came.append(came)
+        self.real.append(there)
+        self.met.append(met)
+        self.given.append(self.given[-1] + joined)
         return there
 
-    def _fed(self, t: float) -> tuple[float, ...]:
+    def _fed(self, t: float) -> tuple[float, float, float]:
         """Return what the place before has let go that is here at `t`."""
+        passed, real, signalled = self.feed
         if self.lag <= 0.0:
-            return tuple(counts[-1] for counts in self.feed)
+            return passed[-1], real[-1], signalled[-1]
         before = self.ago.place(t - self.lag)
-        return tuple(count_at(counts, before) for counts in self.feed)
+        return count_at(passed, before), count_at(real, before), count_at(signalled, before)
 
     def lose(self, part: float) -> None:
         """Let a part of what came in the last step find no room."""
