@@ -291,6 +291,21 @@ def rested(scenario: pf.Scenario) -> pf.Fluid:
     return pf.Fluid(initial=pf.equilibrium(scenario.network))
 
 
+def two_links() -> pf.Scenario:
+    """Return one class over two bottlenecks, and one over each, and that one gets narrower."""
+    nodes = [
+        pf.Node(name, pf.Link(capacity, "40000 packets"), pf.Pi2(drop_at=drop_at))
+        for name, capacity, drop_at in (("a", 30e6, "dequeue"), ("b", 24e6, "enqueue"))
+    ]
+    flows = [
+        pf.Flows(pf.Reno(), 6, "80ms", "long", route=("a", "b"), hops=("5ms", "10ms")),
+        pf.Flows(pf.CReno(), 5, "40ms", "near", route="a", hops="4ms"),
+        pf.Flows(pf.Reno(), 8, "60ms", "far", route="b", hops="12ms"),
+    ]
+    drop = pf.Change("5s", capacity="23.8Mbit/s", link="b")
+    return pf.Scenario("60s", network=pf.Network(nodes, flows), changes=drop)
+
+
 def siblings() -> dict[str, tuple[pf.Scenario, pf.Fluid]]:
     """Return what both clocks follow, and from where on."""
     near, far, slow = (
@@ -307,6 +322,7 @@ def siblings() -> dict[str, tuple[pf.Scenario, pf.Fluid]]:
         "Reno, Reno and Cubic, likewise": (mixed, rested(mixed)),
         "one class whose count changes": (ONE, pf.Fluid()),
         "three classes that come and go": (THREE, pf.Fluid()),
+        "three classes over two links": (two_links(), rested(two_links())),
         "dual queue, start-up": (pf.Scenario("30s", link, pf.DualPi2(), dual), pf.Fluid()),
     }
 
