@@ -99,10 +99,10 @@ def test_a_few_loops_are_those_of_the_twin(rng, update, terms):
 @pytest.mark.slow
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("terms", TERMS)
-@pytest.mark.parametrize("sender", [pf.Reno(), pf.CReno(), pf.Scalable()])
-def test_many_loops_are_those_of_the_twin(rng, sender, update, terms):
-    compare(of_one_class(rng, sender, 130, update=update, rtt_terms=terms), update)
-    compare(of_several(rng, 40, update=update, rtt_terms=terms), update)
+def test_many_loops_are_those_of_the_twin(rng, update, terms):
+    for sender in (pf.Reno(), pf.Scalable()):  # CReno is Reno with another number
+        compare(of_one_class(rng, sender, 130, update=update, rtt_terms=terms), update)
+    compare(of_several(rng, 60, update=update, rtt_terms=terms), update)
 
 
 @pytest.mark.parametrize("update", UPDATES)

@@ -177,10 +177,21 @@ def dual_parking() -> pf.Network:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("at", ["dequeue", "enqueue", "dual"])
-@pytest.mark.parametrize(("moved", "w"), [("a", 3.0), ("b", 12.0), ("a", 31.0), ("b", 31.0)])
+@pytest.mark.parametrize(
+    ("at", "moved", "w"),
+    [  # each node with each kind of queue, slow and fast, but not all with all
+        ("dequeue", "a", 3.0),
+        ("dequeue", "b", 12.0),
+        ("dequeue", "a", 31.0),
+        ("enqueue", "a", 3.0),
+        ("enqueue", "b", 31.0),
+        ("dual", "b", 12.0),
+        ("dual", "a", 31.0),
+        ("dual", "b", 31.0),
+    ],
+)
 def test_small_oscillations_of_the_fluid_are_those_of_the_loop(
-    moved: str, w: float, at: str
+    at: str, moved: str, w: float
 ) -> None:
     # Both queues answer to a p' that varies at one of them by a ten-thousandth.
     size = 1e-4

@@ -166,20 +166,21 @@ def test_what_was_measured_stays_when_it_is_interrupted():
 
 
 @pytest.mark.slow
-def test_a_thousand_races_are_wrong_as_rarely_as_they_promise():
+def test_races_are_wrong_as_rarely_as_they_promise():
     # The best is better than the base by 3 % and than the next by more than is indifferent.
     rng = np.random.default_rng(6)
     lost = worse = 0
-    for seed in range(1000):
+    for seed in range(500):
         costs = [0.0, -0.03, *(rng.uniform(0.0, 0.03, 3))]
         race = raced(Synthetic(costs, sd=0.03, rate_sd=0.002, seed=seed), Rules(loss=0.01))
         lost += 1 in race.ruled_out  # though it loses nothing
         answer = race.leader if race.certainly_better(race.leader) else 0
         claimed = race.stopped.startswith("no other") and answer != 0
         worse += claimed and costs[answer] > -0.03 + race.rules.indifference
-    # Promised are 5 % each: Bonferroni and Satterthwaite leave far fewer.
-    assert lost <= 5
-    assert worse <= 50
+    # Promised are 5 % each: Bonferroni and Satterthwaite leave far fewer. A rate of 2 % of good
+    # candidates lost would pass once in 400 times.
+    assert lost <= 2
+    assert worse <= 25
 
 
 @pytest.mark.slow

@@ -190,7 +190,7 @@ COPIES = "sampled slow start"
 # Compiling lanes with JAX takes seconds. Where the lanes in C run a case, test_batch.py holds the
 # two to each other to 1e-11; so here are those that they do not run, and some in which they differ
 # from the oracle in what they report.
-WITH_JAX = [*NO_LANES_IN_C, *DUAL, "continuous thinned", "sampled coupled"]
+WITH_JAX = [*NO_LANES_IN_C, *DUAL, "continuous thinned"]
 
 
 @pytest.fixture(
@@ -405,7 +405,6 @@ def test_reference_with_fixed_steps(name: str, table: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["reno_pi2_n5", "cstep", "two_rtt"])
 def test_reference_by_the_oracle_itself(name: str, table: Any) -> None:
     update, sample, scenario, truth = reference(name, table)
@@ -437,10 +436,9 @@ def test_reference_by_lanes(name: str, table: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["reno_pi2_nsched", "coupled", "udp_overload"])
-def test_reference_by_lanes_with_jax(name: str, table: Any, jax: Any) -> None:
-    assert off_target(name, table, "8ms", "jax") < 1e-2
+def test_reference_by_lanes_with_jax(table: Any, jax: Any) -> None:
+    """Of one: lanes in C are held to all, and those of JAX to them, to rounding (test_batch)."""
+    assert off_target("udp_overload", table, "8ms", "jax") < 1e-2
 
 
 # --- what they refuse --------------------------------------------------------------------------
