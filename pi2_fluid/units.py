@@ -304,10 +304,10 @@ def validate_quantity(
             f"{name} has dimensions with names ({', '.join(map(str, value.dims))}), which only"
             f" loops and operating points keep: give {name} without names, by .to_numpy()."
         )
-    given = value
+    original = value
     value = _as_numbers(value, dimension, name)
     if (
-        isinstance(given, str)
+        isinstance(original, str)
         and type(value) is float
         and (least <= value <= most and low < value <= high)
     ):
@@ -319,18 +319,18 @@ def validate_quantity(
         if dimension == "number" and low >= 0.5:
             wanted = wanted.replace("0.5", f"{2 * low:g}")
         raise DomainError(
-            f"{name} = {_show_element(given, array, bad)} is outside"
+            f"{name} = {_show_element(original, array, bad)} is outside"
             f" {_range_text(low, high, closed)}: give {wanted}."
         )
     size = np.abs(array)
     bad = (size > 0) & ((size < _MAGNITUDES[0]) | (size > _MAGNITUDES[1]))
     if bad.any():
         raise DomainError(
-            f"{name} = {_show_element(given, array, bad)} is beyond the {_MAGNITUDES[0]:g} to"
+            f"{name} = {_show_element(original, array, bad)} is beyond the {_MAGNITUDES[0]:g} to"
             f" {_MAGNITUDES[1]:g} (SI) that the models compute with: give {_TABLE[dimension][1]}."
         )
     doubtful = (array > usual) | ((array < usual_from) & (array != 0.0))  # 0 is 0 in any unit
-    if doubtful.any() and _has_no_unit(given) and given_by_caller(given):
+    if doubtful.any() and _has_no_unit(original) and given_by_caller(original):
         number = float(array[doubtful].flat[0])
         unit, meant = si_unit(dimension), _MEANT.get(dimension, "")
         warn_of(

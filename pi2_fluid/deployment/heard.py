@@ -81,12 +81,6 @@ class Heard:
         """Over what time it was counted, as words."""
         return "between the snapshots" if self.between else "since it was made"
 
-    @property
-    def dropped_part(self) -> float:
-        """The part of what came that was dropped; nan where nothing came."""
-        came = self.sent + self.dropped
-        return self.dropped / came if came else float("nan")
-
     def of_tins(self, word: str) -> tuple[float, ...]:
         """Return what cake counts for each of its tins, over the same time; () without."""
         last = tuple(self.now[-1].get(f"tin_{word}", ()))

@@ -38,7 +38,7 @@ def is_bound(asked: Asked, each: Mapping[str, Margins]) -> bool:
 
 
 def bound_by(
-    asked: Asked,
+    required: Asked,
     margins: Mapping[str, Margins],
     more: Callable[[float, float], Mapping[str, Margins]],
     *,
@@ -58,12 +58,12 @@ def bound_by(
     whole : bool
         Whether gains are in whole steps of tc.
     """
-    if is_bound(asked, margins):
-        return _least(spares(asked, margins))
+    if is_bound(required, margins):
+        return _least(spares(required, margins))
     if whole:
         return STEPS
     for factors in ((_MORE, 1.0), (1.0, _MORE)):
-        left = spares(asked, more(*factors))
+        left = spares(required, more(*factors))
         if min(left.values()) < 0.0:
             return _least(left)
     return ""

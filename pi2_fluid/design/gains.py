@@ -77,7 +77,7 @@ Ceiling: TypeAlias = "Callable[[FloatArray], FloatArray]"
 
 
 def make_ceiling(
-    plants: Loops, asked: Asked, interval: float, update: str
+    plants: Loops, required: Asked, interval: float, update: str
 ) -> tuple[Ceiling | None, float, int]:
     """Return what all of some loops allow.
 
@@ -92,7 +92,7 @@ def make_ceiling(
     """
     ceilings, highest = [], np.inf
     for index in range(len(plants)):
-        found = _ceilings_of(plants.take(index), asked, interval, update)
+        found = _ceilings_of(plants.take(index), required, interval, update)
         for one in found:
             if one is None:
                 return None, 0.0, index
@@ -152,7 +152,7 @@ def largest_factor(ceiling: Ceiling, highest: float, alpha: float, beta: float) 
     return zero_between(at, float(factors[last]), float(factors[last + 1]), tolerance=1e-14)
 
 
-def _ceilings_of(plant: OneLoop, asked: Asked, interval: float, update: str) -> list[Any]:
+def _ceilings_of(plant: OneLoop, required: Asked, interval: float, update: str) -> list[Any]:
     """The ceilings of one loop, each with its largest beta; None where nothing is allowed."""
     dips = bool(plant.kappa[0] > 0.0)
     top = (_FIRST_TURN if dips else _HIGHEST) / float(plant.rtt[0])
@@ -160,12 +160,12 @@ def _ceilings_of(plant: OneLoop, asked: Asked, interval: float, update: str) -> 
         top = min(top, NEARLY_ALL * np.pi / interval)
     w = np.geomspace(_LOWEST / float(plant.rtt[0]), top, _POINTS)
     A, B = (side[0] for side in plant.basis(w, interval, update))
-    by_phase = complex(np.exp(1j * (np.radians(asked.phase_deg) - np.pi)))
-    by_gain = complex(-(10.0 ** (-asked.gain_db / 20.0)))
-    found = [_curve(A, B, by_phase, dips), _curve(A, B, by_gain, dips)]
-    if asked.modulus > 0.0:
-        found.append(_envelope(A, B, asked.modulus, w))
-    return found
+    by_phase = complex(np.exp(1j * (np.radians(required.phase_deg) - np.pi)))
+    by_gain = complex(-(10.0 ** (-required.gain_db / 20.0)))
+    ceilings = [_curve(A, B, by_phase, dips), _curve(A, B, by_gain, dips)]
+    if required.modulus > 0.0:
+        ceilings.append(_envelope(A, B, required.modulus, w))
+    return ceilings
 
 
 def _curve(

@@ -296,8 +296,8 @@ def _out_of_reach(task: Task) -> DomainError:
 
 def _best(task: Task, plants: Binding, interval: float) -> tuple[float, float]:
     """Return the best gains at an update interval, in five digits."""
-    asked, update, objective = task.asked, task.update, task.objective
-    ceiling, highest, binding = make_ceiling(plants, asked, interval, update)
+    required, update, objective = task.asked, task.update, task.objective
+    ceiling, highest, binding = make_ceiling(plants, required, interval, update)
     if ceiling is None:
         raise _infeasible(task, plants.take(binding), interval)
     alpha, beta = largest_alpha(ceiling, highest)
@@ -312,7 +312,7 @@ def _best(task: Task, plants: Binding, interval: float) -> tuple[float, float]:
         if factor <= 0.0:
             raise DomainError(
                 f"no multiple of alpha = {alpha:g} Hz and beta = {beta:g} Hz with update_interval ="
-                f" {interval:g} s leaves {_words(asked)} up to a round-trip time of"
+                f" {interval:g} s leaves {_words(required)} up to a round-trip time of"
                 f" {task.region.max_rtt:g} s: give a longer update_interval, smaller margins, or"
                 ' objective="recovery".'
             )

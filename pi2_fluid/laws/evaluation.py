@@ -77,7 +77,7 @@ _NAMES_IN_SOURCE: Final = {f"_{code}": function for code, function in _FUNCTIONS
 
 
 def python_function(
-    given: int,
+    argument_count: int,
     constants: Sequence[float],
     rows: Sequence[Row],
     outputs: Sequence[int],
@@ -90,14 +90,14 @@ def python_function(
 
     Parameters
     ----------
-    given : int
+    argument_count : int
         How many registers are arguments.
     constants, rows, outputs : sequence
         Of the tape.
     held : bool
         Whether the function first takes the side of each comparison.
     """
-    registers = [f"x{place}" for place in range(given)]
+    registers = [f"x{place}" for place in range(argument_count)]
     arguments = ", ".join(["sides", *registers] if held else registers)
     registers += [repr(value) if value >= 0.0 else f"({value!r})" for value in constants]
     lines = [f"def line({arguments}):"]

@@ -104,12 +104,12 @@ def find_cycle(
     integral : float
         By how much of that variable it changes in a second, for a second of delay (1/s^2).
     """
-    found = balance(power)
+    balanced = balance(power)
     w = np.geomspace(start, end, _FREQUENCIES)
     values = response(w)
     wanted = np.log(np.abs(values))
-    place = np.interp(wanted, -np.log(found.gain), np.log(AMPLITUDES))
-    lead = np.interp(place, np.log(AMPLITUDES), found.lead)
+    place = np.interp(wanted, -np.log(balanced.gain), np.log(AMPLITUDES))
+    lead = np.interp(place, np.log(AMPLITUDES), balanced.lead)
     # L is half a turn late at the start, and later beyond it, as much as N leads in the end.
     spare = lead + np.angle(-values)
     spare[0] = lead[0]
@@ -118,7 +118,7 @@ def find_cycle(
     part = spare[last - 1] / (spare[last - 1] - min(spare[last], -_LEAST))
     at = float(w[last - 1] * (w[last] / w[last - 1]) ** part)
     size = float(np.exp(place[last - 1] + part * (place[last] - place[last - 1])))
-    drift = float(np.interp(size, AMPLITUDES, found.drift))
+    drift = float(np.interp(size, AMPLITUDES, balanced.drift))
     period = _PERIOD / at
     swing = size * rest / float(np.abs(law(np.array(at))))
     return Cycle(period, swing, drift * rest / (integral * period))

@@ -284,7 +284,7 @@ def _roots_on_disk(inverse: Callable[[Any], Any], factor: float) -> ComplexArray
 
 def _crossings(plane: Plane, factors: FloatArray, root: ComplexArray) -> tuple[AxisCrossing, ...]:
     """Where branches cross the boundary of stability, each pair once."""
-    found = []
+    crossings = []
     with np.errstate(invalid="ignore"):
         side = np.sign(plane.growth(root))
         crosses = side[:, 1:] * side[:, :-1] < 0.0
@@ -311,5 +311,7 @@ def _crossings(plane: Plane, factors: FloatArray, root: ComplexArray) -> tuple[A
 
         x = zero_between(lambda x: float(plane.growth(at(x))), low, high, tolerance=1e-14)
         w = at(x).imag if plane.interval is None else np.angle(at(x)) / plane.interval
-        found.append(AxisCrossing(float(np.exp(x)), float(abs(w)), bool(side[branch, k + 1] > 0)))
-    return tuple(sorted(found))
+        crossings.append(
+            AxisCrossing(float(np.exp(x)), float(abs(w)), bool(side[branch, k + 1] > 0))
+        )
+    return tuple(sorted(crossings))

@@ -67,15 +67,15 @@ def follow(plane: Plane, roots: ComplexArray, factors: FloatArray) -> ComplexArr
     """
     upper = roots[roots.imag > 0.0]
     x = np.concatenate([roots[roots.imag == 0.0], upper, upper.conj()])
-    found = np.full((x.size, factors.size), complex(np.nan, np.nan))
-    there, logs = np.arange(x.size), np.log(factors)
-    found[:, 0] = x
+    followed_roots = np.full((x.size, factors.size), complex(np.nan, np.nan))
+    followed, logs = np.arange(x.size), np.log(factors)
+    followed_roots[:, 0] = x
     for k in range(1, factors.size):
         at, end = float(logs[k - 1]), float(logs[k])
         step = end - at
         while at != end:
             goes_on = is_followed(plane, x, float(np.exp(at)))
-            there, x = there[goes_on], x[goes_on]
+            followed, x = followed[goes_on], x[goes_on]
             last = abs(end - at) <= abs(step)
             moved = _moved(plane, x, at, end - at if last else step)
             if moved is not None:
@@ -84,8 +84,8 @@ def follow(plane: Plane, roots: ComplexArray, factors: FloatArray) -> ComplexArr
                 raise LostRootError
             else:
                 step = min(step, end - at, key=abs) / 2.0
-        found[there, k] = x
-    return found
+        followed_roots[followed, k] = x
+    return followed_roots
 
 
 def _moved(plane: Plane, x: ComplexArray, at: float, step: float) -> ComplexArray | None:

@@ -311,24 +311,24 @@ def polish(
 
     Those that do not converge, to a last step of less than `settled`, relative, are dropped.
     """
-    found, step, start = s.astype(complex), np.full(s.shape, np.inf, complex), s
+    polished, step, start = s.astype(complex), np.full(s.shape, np.inf, complex), s
     left = np.arange(s.size)
     with np.errstate(all="ignore"):
         for _ in range(40):
-            at = found[left]
+            at = polished[left]
             size = np.abs(at) + scale
             h = 1e-5 * size
             value, ahead, behind = function(np.stack([at, at + h, at - h]))
             step[left] = 2 * h * value / (ahead - behind)
-            found[left] -= step[left]
-            far = np.abs(found[left] - start[left]) > _LOST * (np.abs(start[left]) + scale)
+            polished[left] -= step[left]
+            far = np.abs(polished[left] - start[left]) > _LOST * (np.abs(start[left]) + scale)
             left = left[(np.abs(step[left]) > _EXACT * size) & ~far]
             if not left.size:
                 break
-        good = np.abs(step) < settled * (np.abs(found) + scale)
+        good = np.abs(step) < settled * (np.abs(polished) + scale)
         # A guess that wandered far was no root of the discretised system's trusted part.
-        good &= np.abs(found - start) < 0.2 * (np.abs(start) + scale)
-    kept: ComplexArray = found[good & np.isfinite(found)]
+        good &= np.abs(polished - start) < 0.2 * (np.abs(start) + scale)
+    kept: ComplexArray = polished[good & np.isfinite(polished)]
     return kept
 
 

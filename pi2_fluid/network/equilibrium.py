@@ -197,8 +197,8 @@ def equilibrium_of(
     """
     _require(sender, Sender, "sender", "Reno()")
     _require(aqm, Aqm, "aqm", "Pi2()")
-    given: dict[str, Quantity | None] = {"rtt": rtt, "p": p, "p_prime": p_prime}
-    given, (sender, aqm), labels = align_labels(given, (sender, aqm))
+    loads: dict[str, Quantity | None] = {"rtt": rtt, "p": p, "p_prime": p_prime}
+    loads, (sender, aqm), labels = align_labels(loads, (sender, aqm))
     if sender.signal is None:
         raise UnsupportedError(
             f"{type(sender).__name__} ignores congestion signals, so that no p is its load: give"
@@ -210,8 +210,8 @@ def equilibrium_of(
             f"p = {show_value(p)} and p_prime = {show_value(p_prime)}, {said} of them given: the"
             " load is exactly one, in (0, 1]."
         )
-    rtt = validate_quantity(given["rtt"], "time", "rtt", usual=LONG_PATH)
-    p, p_prime = given["p"], given["p_prime"]
+    rtt = validate_quantity(loads["rtt"], "time", "rtt", usual=LONG_PATH)
+    p, p_prime = loads["p"], loads["p_prime"]
     load = "p" if p_prime is None else "p_prime"
     if p is None:
         p_prime = validate_quantity(p_prime, "fraction", "p_prime", high=1.0)

@@ -224,18 +224,18 @@ class _Dual:
             scaled = curvature / size / size[:, None] + 1e-13 * np.eye(len(z))
             step: FloatArray = np.linalg.solve(scaled, -self.weight * slope / size) / size
             low, high = 0.0, min(1.0, _TO_THE_WALL / max(float(np.max(-step / z)), 1e-300))
-            tried, part = z, high
+            tried, portion = z, high
             for _ in range(_BISECTIONS):
-                tried = z + part * step
+                tried = z + portion * step
                 slack = self.slack(tried)
                 rises = float(self.weight * (slack - barrier / tried) @ step)
                 if rises > 0.0:
-                    high = part
-                elif part == high or rises > 0.5 * float(self.weight * slope @ step):
+                    high = portion
+                elif portion == high or rises > 0.5 * float(self.weight * slope @ step):
                     break
                 else:
-                    low = part
-                part = 0.5 * (low + high)
+                    low = portion
+                portion = 0.5 * (low + high)
             z = tried
 
     def polished(self, z: FloatArray) -> FloatArray:

@@ -220,30 +220,30 @@ def as_gain(value: float, word: str, name: str) -> float:
     return parts / PARTS_PER_HERTZ
 
 
-def pie_of(kind: str, number: str, asked: dict[str, Any]) -> Qdisc:
+def pie_of(kind: str, number: str, parameters: dict[str, Any]) -> Qdisc:
     """Return what runs.
 
     The table is that of RFC 8033; nothing is added above 250 ms; the timer is one of microseconds,
     so that T is `tupdate`.
     """
     aqm = Pie(
-        alpha=asked["alpha"],
-        beta=asked["beta"],
-        target=asked["target"],
-        update_interval=asked["tupdate"],
+        alpha=parameters["alpha"],
+        beta=parameters["beta"],
+        target=parameters["target"],
+        update_interval=parameters["tupdate"],
         variant="rfc8033",
-        cap=asked["capdrop"],
-        burst=asked["max_burst"],
-        derandomize=asked["derand"],
-        rate_estimator=asked["dre"],
-        ecn=asked["ecn"],
-        mark_limit=asked["max_ecnth"],
+        cap=parameters["capdrop"],
+        burst=parameters["max_burst"],
+        derandomize=parameters["derand"],
+        rate_estimator=parameters["dre"],
+        ecn=parameters["ecn"],
+        mark_limit=parameters["max_ecnth"],
     )
     return Qdisc(
         kind=kind,
         handle=number,
-        asked=asked,
-        shown=asked,
+        asked=parameters,
+        shown=parameters,
         aqm=aqm,
         rounding=dict.fromkeys(("alpha", "beta", "T"), 0.0),
         kernel=FREEBSD,

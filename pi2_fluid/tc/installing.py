@@ -61,7 +61,7 @@ def install(
     require_hz(hz)
     generation = NEWEST if kernel is None else generation_of(kernel)
     units, asked = request(aqm, kind, mtu, generation)
-    return build(kind, units, hz, generation, asked=asked)
+    return build(kind, units, hz, generation, parameters=asked)
 
 
 def install_max_rtt(
@@ -102,7 +102,7 @@ def install_max_rtt(
         typical = microseconds(typical_rtt, "typical_rtt")
     made, asked = of_round_trips(longest, typical, show_value(max_rtt), show_value(typical_rtt))
     units = defaults("dualpi2", mtu) | made
-    return build("dualpi2", units, hz, asked=asked)
+    return build("dualpi2", units, hz, parameters=asked)
 
 
 def to_tc(aqm: Aqm, kind: str, *, dev: str = "DEV", hz: int | None = None) -> str:

@@ -114,7 +114,7 @@ def build(
     hz: int,
     generation: Generation = NEWEST,
     *,
-    asked: dict[str, Any] | None = None,
+    parameters: dict[str, Any] | None = None,
     shown: dict[str, Any] | None = None,
     **where: Any,
 ) -> Qdisc:
@@ -122,7 +122,7 @@ def build(
 
     Parameters
     ----------
-    asked : dict, optional
+    parameters : dict, optional
         What stood behind `units`, where it was not whole.
     shown : dict, optional
         What tc printed; by default what it would print.
@@ -130,8 +130,8 @@ def build(
         Other fields of `Qdisc`.
     """
     aqm = law_of(kind, units, hz, generation)
-    asked = in_si(kind, units) | (asked or {})
-    wanted = {"alpha": asked["alpha"], "beta": asked["beta"], "T": asked["tupdate"]}
+    parameters = in_si(kind, units) | (parameters or {})
+    wanted = {"alpha": parameters["alpha"], "beta": parameters["beta"], "T": parameters["tupdate"]}
     got = {"alpha": aqm.alpha, "beta": aqm.beta, "T": aqm.update_interval}
     # An option of 0 cannot be off by a part of itself.
     rounding = {name: got[name] / wanted[name] - 1 if wanted[name] else 0.0 for name in wanted}
@@ -139,7 +139,7 @@ def build(
         shown = in_si(kind, _shown_units(kind, units, hz))
     return Qdisc(
         kind=kind,
-        asked=asked,
+        asked=parameters,
         shown=shown,
         aqm=aqm,
         rounding=rounding,

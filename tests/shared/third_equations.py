@@ -73,7 +73,6 @@ class Equations:
         self.flowing = not self.ticks and (self.interval is not None or bounded)
         self.plain_signals = type(self.law).signals is Aqm.signals
         self._lay_out(initial)
-        self.evaluations = 0
 
     def _lay_out(self, initial):
         flows, law = self.flows, self.law
@@ -209,7 +208,6 @@ class Equations:
 
     def slopes(self, t, y):
         """The right-hand side."""
-        self.evaluations += 1
         y = y.tolist()
         phase, slopes = self.phase, [0.0] * len(y)
         sight = self.look(y, phase, lambda i, rtt: self.heard(i, t, rtt)[1])

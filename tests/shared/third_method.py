@@ -40,7 +40,7 @@ class Third(Equations):
 
     def __init__(self, scenario, update="sampled", *, initial=None, tolerance=3e-14, part=0.05):
         super().__init__(scenario, update, initial)
-        self.tolerance, self.part, self.forced = tolerance, part, 0
+        self.tolerance, self.part = tolerance, part
         begin = self.y.copy()
         self.pieces = [Piece(-math.inf, 0.0, lambda _: begin, self.phase)]
         self.starts = [-math.inf]
@@ -242,7 +242,6 @@ class Third(Equations):
         slope = self.slopes(end, y)
         self._keep(start, end, lambda t: y + (t - start) * slope)
         self.t, self.y, self.h = end, y + (end - start) * slope, _FORCED
-        self.forced += 1
 
     def _keep(self, start, end, at):
         self.pieces.append(Piece(start, end, at, self.phase))

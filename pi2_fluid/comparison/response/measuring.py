@@ -332,15 +332,15 @@ def _read(
 
 
 def _dataset(
-    found: _Records, omega: FloatArray, aqm: PiFamily, gains: float, runs: xarray.Dataset
+    records: _Records, omega: FloatArray, aqm: PiFamily, gains: float, runs: xarray.Dataset
 ) -> xarray.Dataset:
     y = np.exp(-1j * omega * float(aqm.update_interval))
-    factor = np.asarray(aqm.gain_factor(float(found.mean.mean())))
+    factor = np.asarray(aqm.gain_factor(float(records.mean.mean())))
     controller = factor * (aqm.alpha + aqm.beta * (1.0 - y)) / (1.0 - y)
-    count = len(found.p_prime)
+    count = len(records.p_prime)
 
     def plant(weight: FloatArray) -> ComplexArray:
-        ratio: ComplexArray = weight @ found.delay / (weight @ found.p_prime)
+        ratio: ComplexArray = weight @ records.delay / (weight @ records.p_prime)
         return ratio
 
     def loop(weight: FloatArray) -> ComplexArray:
@@ -348,7 +348,7 @@ def _dataset(
         return ratio
 
     def returned(weight: FloatArray) -> ComplexArray:
-        ratio: ComplexArray = (weight.sum() / (weight @ found.p_prime) - 1.0) / gains
+        ratio: ComplexArray = (weight.sum() / (weight @ records.p_prime) - 1.0) / gains
         return ratio
 
     lines = {
@@ -365,17 +365,17 @@ def _dataset(
         variables[f"{name}_se"] = Column(("omega",), estimate.error, units, said)
     variables |= _margins(margins)
     variables |= {
-        "p_prime": Column((), found.mean.mean(), "1", "mean of p'"),
-        "p_prime_sd": Column((), found.deviation.mean(), "1", "standard deviation of p'"),
-        "clipped": Column((), found.clipped, "1", "share of updates with p' at 0 or its limit"),
-        "queue_delay": Column((), found.delay_mean, "s", "mean queue delay of what leaves"),
+        "p_prime": Column((), records.mean.mean(), "1", "mean of p'"),
+        "p_prime_sd": Column((), records.deviation.mean(), "1", "standard deviation of p'"),
+        "clipped": Column((), records.clipped, "1", "share of updates with p' at 0 or its limit"),
+        "queue_delay": Column((), records.delay_mean, "s", "mean queue delay of what leaves"),
     }
     coords = {
         "omega": Column(("omega",), omega, "rad/s", "angular frequency"),
         "bound": Column(("bound",), np.array(["low", "high"]), "", "end of a 90 % interval"),
     }
     attrs = {name: runs.attrs[name] for name in _KEPT_ATTRS if name in runs.attrs}
-    _warn(margins, omega, found.clipped, count)
+    _warn(margins, omega, records.clipped, count)
     return make_dataset(variables, coords, attrs | {"records": float(count)})
 
 

@@ -133,8 +133,8 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
     """
     n, m, samples = table.h.size, len(table.senders), len(table.sample)
     names = _core.fluid_lanes_rows()
-    own, of_class, traced = (names[what] for what in ("statistics", "classes", "traces"))
-    statistics = np.empty((len(own) + m * len(of_class), n))
+    of_all_classes, of_class, traced = (names[what] for what in ("statistics", "classes", "traces"))
+    statistics = np.empty((len(of_all_classes) + m * len(of_class), n))
     rows = len(traced) + 2 * m
     traces = np.empty((samples * rows, n))
     classes = [
@@ -168,16 +168,16 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
         traces,
         simd,
     )
-    found = dict(zip(own, statistics, strict=False))
-    each = statistics[len(own) :].reshape(m, len(of_class), n)
-    found |= {name: each[:, j] for j, name in enumerate(of_class)}
+    answers = dict(zip(of_all_classes, statistics, strict=False))
+    by_class = statistics[len(of_all_classes) :].reshape(m, len(of_class), n)
+    answers |= {name: by_class[:, j] for j, name in enumerate(of_class)}
     if samples:
         shaped = traces.reshape(samples, rows, n)
-        found |= {f"sample_{name}": shaped[:, j] for j, name in enumerate(traced)}
+        answers |= {f"sample_{name}": shaped[:, j] for j, name in enumerate(traced)}
         first = len(traced)
-        found["sample_window"] = shaped[:, first : first + m]
-        found["sample_p"] = shaped[:, first + m :]
-    return found
+        answers["sample_window"] = shaped[:, first : first + m]
+        answers["sample_p"] = shaped[:, first + m :]
+    return answers
 
 
 def _tapes(sender: Sender, runs: int) -> dict[str, Any]:
@@ -240,23 +240,23 @@ def _heuristics(aqm: Aqm) -> dict[str, float]:
 
 def _numbers(table: Timetable) -> dict[str, FloatArray]:
     """Return the rows of numbers; those of a queue that is run by its tapes are theirs."""
-    own = _has_own_queue(table.aqm)
+    own_queue = _has_own_queue(table.aqm)
     n = table.h.size
     names = ("alpha", "beta", "target", "limit", "k")
     interval = table.aqm.update_interval
     whole = {"window": table.window, "ramp": table.ramp, "capacity": table.capacity}
-    given: dict[str, Iterable[Any]] = {
+    arrays: dict[str, Iterable[Any]] = {
         "h": [table.h],
-        **{name: [getattr(table.aqm, name, 1.0) if own else 1.0] for name in names},
+        **{name: [getattr(table.aqm, name, 1.0) if own_queue else 1.0] for name in names},
         "update_interval": [math.inf if interval is None else interval],
         "buffer": [table.buffer],
         "base_rtt": table.base_rtt,
         "gain": [_own_code(sender)[1] for sender in table.senders],
         "state": _other_states(table),
-        "law": [] if own else table.aqm.initial(),
+        "law": [] if own_queue else table.aqm.initial(),
     }
     return {
-        **{name: _rows(n, values) for name, values in given.items()},
+        **{name: _rows(n, values) for name, values in arrays.items()},
         **{name: np.ascontiguousarray(value, float) for name, value in whole.items()},
         "count": np.ascontiguousarray(table.count.reshape(-1, n), float),
     }

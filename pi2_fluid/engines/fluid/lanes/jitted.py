@@ -381,7 +381,7 @@ def _count_classes(
 ) -> dict[str, tuple[Array, ...]]:
     total = node.arrivals + outcome.arrivals
     per = outcome.served / jnp.where(total > 0.0, total, 1.0)
-    each: dict[str, list[Any]] = {name: list(values) for name, values in tally.each.items()}
+    counts: dict[str, list[Any]] = {name: list(values) for name, values in tally.each.items()}
     first, last = laws.number(stage, k, 0.0), laws.number(stage, k, 1.0)
     for i in laws.classes:
         on, group = stage.counted & stage.active[i], laws.shape.group[i]
@@ -390,7 +390,7 @@ def _count_classes(
         signal = laws.signal_of(i, node.signal) + laws.signal_of(i, outcome.signal)
         sent = per * (node.rates[i] + outcome.rates[i])
         for name, value in (("sent", sent), ("window", was + now), ("signal", signal)):
-            each[name][i] += jnp.where(on, value, 0.0)
-        least = each["window_min"][i]
-        each["window_min"][i] = jnp.where(on, jnp.minimum(least, now), least)
-    return {name: tuple(values) for name, values in each.items()}
+            counts[name][i] += jnp.where(on, value, 0.0)
+        least = counts["window_min"][i]
+        counts["window_min"][i] = jnp.where(on, jnp.minimum(least, now), least)
+    return {name: tuple(values) for name, values in counts.items()}

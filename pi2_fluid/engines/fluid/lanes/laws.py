@@ -154,21 +154,21 @@ def excursion(a: Array, b: Array) -> tuple[Array, Array]:
 class Laws:
     """The senders and the queue of all runs."""
 
-    def __init__(self, shape: Shape, given: Given) -> None:
-        self.shape, self.given = shape, given
-        self.n = given.h.shape[0]
-        self.classes = range(len(given.senders))
-        self.listens = tuple(sender.constant_rate is None for sender in given.senders)
+    def __init__(self, shape: Shape, numbers: Given) -> None:
+        self.shape, self.given = shape, numbers
+        self.n = numbers.h.shape[0]
+        self.classes = range(len(numbers.senders))
+        self.listens = tuple(sender.constant_rate is None for sender in numbers.senders)
         #: What each class is signalled by: what it obeys, or what the queue drops of it; or None.
         self.signal = tuple(
             "classic" if thinned else sender.signal
-            for sender, thinned in zip(given.senders, shape.thinned, strict=True)
+            for sender, thinned in zip(numbers.senders, shape.thinned, strict=True)
         )
         #: The kinds of signals that there are.
         self.kinds = tuple(kind for kind in ("classic", "scalable") if kind in self.signal)
-        self.ticks = given.ticks.astype(jnp.float64)
+        self.ticks = numbers.ticks.astype(jnp.float64)
         self.per_tick = 1.0 / jnp.maximum(self.ticks, 1.0)
-        self.per_h = 1.0 / given.h
+        self.per_h = 1.0 / numbers.h
 
     def full(self, value: Number) -> Array:
         """Return a value as one number for each run."""

@@ -109,24 +109,24 @@ def _part(laws: Laws, k: Array, weight: Array, place: Array, rtt: Array) -> Part
     )
 
 
-def hear(laws: Laws, stage: Stage, history: History, i: int, part: Part) -> Heard:
+def hear(laws: Laws, stage: Stage, history: History, i: int, reading: Part) -> Heard:
     """Return what class `i` hears of a part of the past; no signals from before it started."""
 
     def at(name: str, place: Array) -> Array:
         return history[name].reshape(-1).at[place].get(mode="promise_in_bounds")
 
     def between(name: str) -> Array:
-        value = at(name, part.here)
-        return value + part.share * (at(name, part.there) - value)
+        value = at(name, reading.here)
+        return value + reading.share * (at(name, reading.there) - value)
 
     kind = laws.given.senders[i].signal
     changes = laws.shape.capacity_changes
-    per_capacity = at("per_capacity", part.here) if changes else 1.0 / stage.capacity
-    signal = at(f"signal {kind}", part.here) if kind else jnp.zeros(laws.n)
+    per_capacity = at("per_capacity", reading.here) if changes else 1.0 / stage.capacity
+    signal = at(f"signal {kind}", reading.here) if kind else jnp.zeros(laws.n)
     if kind and laws.shape.motion.follows:
-        signal += part.share * (at(f"end {kind}", part.here) - signal)
+        signal += reading.share * (at(f"end {kind}", reading.here) - signal)
     return Heard(
         x=tuple(between(f"x {i} {j}") for j in range(len(laws.given.senders[i].states))),
-        signal=jnp.where(part.cell < laws.given.start[i], 0.0, signal),
+        signal=jnp.where(reading.cell < laws.given.start[i], 0.0, signal),
         rtt=laws.given.base_rtt[laws.shape.group[i]] + between("queue") * per_capacity,
     )

@@ -102,20 +102,20 @@ def _start_slowly(
 
     Slow start ends where one signal is expected, at a part of the step.
     """
-    before, slow, own = state.expected[i], state.slow[i], state.x[i]
+    before, slow, held = state.expected[i], state.slow[i], state.x[i]
     after = before + jnp.where(stage.active[i], move.signals, 0.0)
     ends = after >= 1.0
     part = jnp.where(ends, (1.0 - before) / jnp.where(ends, after - before, 1.0), 1.0)
     whole = _growth(laws, node, i)
-    rest = tuple(a + part * (b - a) for a, b in zip(own[1:], move.x[1:], strict=True))
-    grown = (own[0] * _grown(part * whole), *rest)
+    rest = tuple(a + part * (b - a) for a, b in zip(held[1:], move.x[1:], strict=True))
+    grown = (held[0] * _grown(part * whole), *rest)
     left = laws.leave_slow_start(i, grown)
     slope = laws.rate(i, left, move.heard, node.parts[laws.shape.group[i]][1].rtt)
     left = tuple(a + (1.0 - part) * laws.given.h * b for a, b in zip(left, slope, strict=True))
     left = _floor(left)
     new = pick(ends, left, grown)
-    straight = tuple(0.5 * (a + b) for a, b in zip(own, new, strict=True))
-    bent = (own[0] * _grown(0.5 * whole), *straight[1:])
+    straight = tuple(0.5 * (a + b) for a, b in zip(held, new, strict=True))
+    bent = (held[0] * _grown(0.5 * whole), *straight[1:])
     x = pick(slow, new, move.x)
     middle = pick(slow, pick(ends, straight, bent), move.middle)
     return x, middle, slow & ~(ends & stage.active[i]), after
