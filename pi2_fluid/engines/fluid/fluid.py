@@ -99,7 +99,8 @@ class Fluid(Engine):
         kernels do, or moves by its continuous image, equation (29) of the PI2 paper.
     linear : bool
         Simulate the laws linearised around the operating point of each stage of the schedule,
-        without bounds: what the loop's margins speak of.
+        without bounds: what the loop's margins speak of. Delays are constant then: steps are of
+        order 8, and `step` is the longest that they may be.
     tolerance : float, optional
         Relative error allowed in each step, default 1e-10.
     step : float or str, optional
