@@ -216,13 +216,15 @@ def test_losses_leave_less_gain_at_high_frequencies() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["drops", "creno", "dual"])
+@pytest.mark.parametrize("kind", ["drops", "creno", "cubic", "dual"])
 def test_packets_of_other_kinds_have_this_loop(kind: str) -> None:
     """Where `Loop` is 2 dB or 15 degrees off."""
     if kind == "drops":
         one = network(6.0, pf.Pi2(), ecn=False)
     elif kind == "creno":
         one = network(8.0, sender=pf.CReno())
+    elif kind == "cubic":
+        one = network(8.0, sender=pf.Cubic(), base_rtt="80ms")
     else:
         one = dual(pf.Flows(pf.Reno(), 24, "50ms"))
     node = one.nodes[0]
@@ -256,8 +258,11 @@ def test_margins_on_a_grid() -> None:
     [
         ({"network": "a"}, "network = 'a' is none"),
         ({"network": network(8.0, pf.CoDel())}, "CoDel has no PI controller"),
-        ({"network": network(8.0, sender=pf.Scalable())}, r"Reno\(\) or CReno\(\)"),
-        ({"network": network(8.0, sender=pf.Reno(growth="per_ack"))}, r"Reno\(\) or CReno\(\)"),
+        ({"network": network(8.0, sender=pf.Scalable())}, r"Reno\(\), CReno\(\) or Cubic\(\)"),
+        (
+            {"network": network(8.0, sender=pf.Reno(growth="per_ack"))},
+            r"Reno\(\), CReno\(\) or Cubic\(\)",
+        ),
         ({"network": network(2.0)}, r"windows of 2\.5 segments"),
         ({"network": network(300.0)}, "where 3 to 100 can be counted"),
         ({"leave_out": "scatter"}, "leave_out = 'scatter' is no list"),

@@ -12,9 +12,9 @@ tcp_init_cwnd_reduction, which clears snd_cwnd_cnt; tcp_reno_ssthresh, cwnd >> 1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,9 @@ _FINE: Final = 4  # states a segment, where windows are no whole numbers
 _COUNTED: Final = 8  # phases of the counter of acknowledgements until the window grows
 _STEPS: Final = 12  # of a reduction at most, each of ...
 _PHASES: Final = 3  # ... so many exponential times
-_REACH: Final = 3.2  # mean windows up to which there are states, and ...
-_MORE: Final = 6  # ... so many segments more
+_MORE: Final = 6  # segments beyond the largest of many mean windows
+_NEARLY: Final = 1e-6  # of a round trip's inverse: 0, where shares are asked, ...
+_TIMES: Final = 3  # ... in so many steps
 _ROUND: Final = 1e-6  # 0.7 of 30 is 21
 
 
@@ -71,11 +72,15 @@ class Chain:
         By how much.
     """
 
+    reach: ClassVar = 3.2
+    """Mean windows up to which there are states, and some more."""
+
     def __init__(self, window: float, rules: Rules, law: Law = _USUAL) -> None:
         self.window, self.rules, self.law = window, rules, law
+        self._reduced: dict[int, list[tuple[float, float]]] = {}
         self.step = 1 if rules.whole else _FINE
         self.lowest = _LEAST if rules.whole else 1
-        self.highest = self.step * max(12, int(_REACH * window) + _MORE)
+        self.highest = self.step * max(12, int(self.reach * window) + _MORE)
         self._number: dict[tuple[int, ...], int] = {}
         self._windows: list[float] = []
         moves = list(self._moves())
@@ -98,8 +103,8 @@ class Chain:
         step = self.step
         phases = _COUNTED if self.rules.whole and self.rules.counts else 1
         for i in range(self.lowest, self.highest + 1):
-            window, new = i / step, max(int(i * (1.0 - self.law.decrease) + _ROUND), self.lowest)
-            reduction = list(self._reduction(i, new)) if self.rules.pauses else []
+            window, new = i / step, self._after(i)
+            reduction = self._reductions(i) if self.rules.pauses else []
             first = self._state(reduction[0][1], i, 1, 0) if reduction else self._open(new, 0)
             for phase in range(phases):
                 here = self._open(i, phase)
@@ -117,6 +122,15 @@ class Chain:
 
     def _open(self, i: int, phase: int) -> int:
         return self._state(i / self.step, i, 0, phase)
+
+    def _after(self, i: int) -> int:
+        """Return what a cut leaves."""
+        return max(int(i * (1.0 - self.law.decrease) + _ROUND), self.lowest)
+
+    def _reductions(self, i: int) -> list[tuple[float, float]]:
+        if i not in self._reduced:
+            self._reduced[i] = list(self._reduction(i, self._after(i)))
+        return self._reduced[i]
 
     def _reduction(self, i: int, new: int) -> Iterator[tuple[float, float]]:
         """Yield how long each part of a reduction lasts, and what is in flight meanwhile.
@@ -143,14 +157,22 @@ class Chain:
 
     def shares(self, p: float) -> FloatArray:
         """Return the part of the time in each state, at a probability of signals."""
-        from scipy.sparse.linalg import spsolve  # 0.1 s to import
-
-        system = (self._free + p * self._heard).T.tolil()
-        system[0, :] = 1.0
-        first = np.zeros(len(self.windows))
-        first[0] = 1.0
-        found: FloatArray = spsolve(system.tocsc(), first)
+        solve = self._solver(p, _NEARLY)
+        found: FloatArray = np.full(len(self.windows), 1.0)
+        for _ in range(_TIMES):  # inverse iteration: each time nearer by _NEARLY over what decays
+            found = solve(found)
+            found = found / found.sum()
         return found
+
+    def _solver(self, p: float, s: complex) -> Callable[[Any], Any]:
+        """Return what solves (s - the chain's rates) x = y."""
+        from scipy.sparse import identity
+        from scipy.sparse.linalg import splu  # 0.1 s to import
+
+        rates: Any = self._free + p * self._heard
+        system: Any = s * identity(len(self.windows)) - rates.T
+        solve: Callable[[Any], Any] = splu(system.tocsc(), permc_spec="MMD_AT_PLUS_A").solve
+        return solve
 
     def mean(self, p: float) -> float:
         """Return the mean window at a probability of signals."""
@@ -173,17 +195,12 @@ class Chain:
 
         `p` is where, by default where the mean window is as said.
         """
-        from scipy.sparse import identity
-        from scipy.sparse.linalg import spsolve
-
         p = self.p if p is None else p
         shares = self.shares(p)
-        back = (self._free + p * self._heard).T.tocsc()
         driven = (p * (self._heard.T @ shares)).astype(complex)
-        unit = identity(len(shares), format="csc")
         found: ComplexArray = np.empty(len(angles), dtype=complex)
         for k, angle in enumerate(angles):
-            solved: Any = spsolve(1j * angle * unit - back, driven)
+            solved: Any = self._solver(p, 1j * angle)(driven)
             found[k] = self.windows @ solved / (self.windows @ shares)
         return found
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
 from pi2_fluid.loop.acks.chain import Chain, Law, Rules, reduction_spread
+from pi2_fluid.loop.acks.cubic_chain import CubicChain, Path
 from pi2_fluid.loop.acks.plant import AckClass, AckLoop, answer_of, class_delays
 from pi2_fluid.loop.acks.roots import without_echoes
 from pi2_fluid.loop.transfer import Loop
@@ -58,6 +59,8 @@ class _Class:
     def __init__(self, flow: Flows, aqm: Aqm, parts: frozenset[str]) -> None:
         self.flow, self._parts = flow, parts
         self.counts = counts_segments(flow.sender)
+        plain = declares(flow.sender, "plant") == "reno"
+        self._scatters = {"scatter"} <= parts if plain else set(CHAIN) <= parts
         marked = flow.ecn_capable and getattr(aqm, "ecn", True)
         self.lost = not marked and {"recovery", "pauses"} <= parts
         self.part, self.waited, self.window = 1.0, 0.0, np.nan
@@ -76,7 +79,7 @@ class _Class:
             return
         if "delayed_acks" in self._parts and self.flow.delayed_ack:
             self.waited = rtt / (2.0 * self.window)
-        if "scatter" in self._parts:
+        if self._scatters:
             self.chain = self._chain(rtt)
             self.part = self.chain.flight(p, 1.0 - self.waited / rtt) / mean
 
@@ -89,6 +92,9 @@ class _Class:
         rules = Rules(*(name in self._parts for name in CHAIN[1:]))
         sender: Any = self.flow.sender
         noticed = self._noticed(window, rtt) if self.lost else None
+        if declares(sender, "plant") == "cubic":
+            path = Path(rtt, float(self.flow.base_rtt), bool(self.flow.delayed_ack))
+            return CubicChain(window, sender, path, noticed)
         return Chain(window, rules, Law(float(sender.decrease), float(sender.increase), noticed))
 
     def _noticed(self, window: float, rtt: float) -> float:
@@ -131,9 +137,12 @@ class Place(NamedTuple):
 
 def counts_segments(sender: Sender) -> bool:
     """Return whether a sender grows per segment, and loses a part of its window at a signal."""
-    return bool(
-        declares(sender, "plant") == "reno" and getattr(sender, "growth", "") == "per_segment"
-    )
+    plant, form = declares(sender, "plant"), ("growth", "per_segment")
+    if plant == "cubic":
+        form = ("variant", "linux")
+    elif plant != "reno":
+        return False
+    return bool(getattr(sender, form[0], "") == form[1])
 
 
 def place_of(network: Network, parts: frozenset[str]) -> Place:

@@ -53,13 +53,14 @@ def by_segments(
     Parameters
     ----------
     network : Network or Scenario
-        One queue with a PI controller, or a dual queue, and any classes of flows. Classes of `Reno`
-        and `CReno` with 3 to 100 segments a flow are counted, one at least. Others answer as in
-        `Loop(clock="acks")`, DCTCP by its law "renewal".
+        One queue with a PI controller, or a dual queue, and any classes of flows. Classes of
+        `Reno`, `CReno` and `Cubic` with 3 to 100 segments a flow are counted, one at least. Others
+        answer as in `Loop(clock="acks")`, DCTCP by its law "renewal".
     frequencies : sequence of float, optional
         rad/s, rising, at which L is returned. By default fourteen around both crossovers.
     leave_out : collection of str
-        Parts that are left out, each with those that build on it, to see what it does:
+        Parts that are left out, each with those that build on it, to see what it does (of `Cubic`
+        the first four together):
 
         * ``"scatter"``: windows differ, and larger ones are signalled more and cut by more, so
           that p' is smaller at the same mean window, and the gain larger;
@@ -163,7 +164,7 @@ def _require_countable(network: object) -> Network:
     if not any(counts_segments(flow.sender) for flow in network.flows):
         raise UnsupportedError(
             "windows are counted of flows that grow per segment, and lose a part of it at a"
-            ' signal: give a class of Reno() or CReno(), or ask Loop(clock="acks").'
+            ' signal: give a class of Reno(), CReno() or Cubic(), or ask Loop(clock="acks").'
         )
     return replace(network, flows=tuple(_renewing(flow) for flow in network.flows))
 
