@@ -165,7 +165,7 @@ def blame_kink(plant: Plant, step: Segment, view: View) -> SolverError:
         mine = max(jumps[plant.windows[i]])
         if step.mode.active[i] and plant.listens[i] and mine > steepest:
             steepest, law = mine, f"{type(sender).__name__}.rate"
-            where = f" at {_state(plant.x(step.y1, i))}, p = {plant.met(view, step.mode, i):.6g}"
+            where = f" at {_state(plant.x(step.y1, i))}, p = {plant.met(view, i):.6g}"
             which = len(plant.laws) + i
     stays, remedy = (
         (f"the trajectory stays where {law} jumps", "make the law continuous there")

@@ -10,9 +10,8 @@ import numpy as np
 from pi2_fluid.engines.fluid.accuracy import Accuracy
 from pi2_fluid.engines.fluid.linearised.network import LinearNetwork
 from pi2_fluid.engines.fluid.linearised.trajectory import Stretch, Trajectory
-from pi2_fluid.engines.fluid.oracle.rows import by_band
 from pi2_fluid.engines.fluid.timeline import Schedule
-from pi2_fluid.engines.fluid.trace import Trace
+from pi2_fluid.engines.fluid.trace import Trace, by_band
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm

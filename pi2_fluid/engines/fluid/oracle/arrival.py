@@ -96,7 +96,7 @@ class Arrivals(Trials):
         view = self.plant.observe(self.t, self.y, self.mode)
         for reader, lag in enumerate(self.plant.layout.lags):
             if lag.queues:  # a breakpoint so near is passed
-                ago = self.plant.lag(reader, view.tau, self.mode)
+                ago = self.plant.lag(reader, view.tau)
                 self.readers[reader].seek(self.t - ago + self.accuracy.close)
         self._stand()
 
@@ -291,7 +291,7 @@ class Arrivals(Trials):
             if not (self.mode.active[i] and plant.listens[i]):
                 continue
             x, rtt = plant.x(y, i), new.rtt[i]
-            rates = (sender.rate(x, x, plant.met(v, self.mode, i), rtt, rtt) for v in (old, new))
+            rates = (sender.rate(x, x, plant.met(v, i), rtt, rtt) for v in (old, new))
             before, after = ((r if isinstance(r, tuple) else (r,)) for r in rates)
             h = min(self.accuracy.step, rtt)
             values = x if isinstance(x, tuple) else (x,)

@@ -97,12 +97,10 @@ class Segment(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A smooth piece of the past: between which instants, and of which segments it consists."""
+    """A smooth piece of the past: between which instants."""
 
     low: float
     high: float
-    first: int
-    last: int
     open: bool
     """Whether no step can reach its end."""
 
@@ -155,13 +153,3 @@ class Reader:
     def seek(self, t: float) -> None:
         """Go to the stretch that holds time `t`, after the delay has jumped."""
         self.place = bisect_right(self.times, t) - 1
-
-    def stretch(self, history: History, now: float) -> Stretch:
-        """Return the smooth piece of the past that is being read."""
-        if self.place + 1 < len(self.times):
-            high, last = self.times[self.place + 1], self.indices[self.place + 1] - 1
-        else:
-            high, last = now, len(history) - 1
-        # What has happened just now is read in later steps only: no step is as long as a delay.
-        is_open = last == len(history) - 1
-        return Stretch(self.times[self.place], high, self.indices[self.place], last, is_open)

@@ -321,9 +321,8 @@ class Passing(Equations):
         aqm, where = self.laws[link]
         return aqm.encode(aqm.controller(tuple(y[where])))
 
-    def _combined(self, i: int, chances: Sequence[float], mode: Mode) -> float:
+    def _combined(self, chances: Sequence[float]) -> float:
         """Return the probability of a signal by some link of a route, given those of each."""
-        del i, mode
         if self.network.combine == "sum":
             return min(1.0, sum(chances))
         return reduce(lambda p, q: p + q - p * q, chances)
@@ -332,25 +331,22 @@ class Passing(Equations):
         path = self.paths[i]
 
         def read(reader: int) -> Moment:
-            return self._look(reader, t - self.lag(reader, tau, mode), mode)
+            return self._look(reader, t - self.lag(reader, tau), mode)
 
         then = read(path.round_trip)
         # Nothing reaches it of what it had not sent.
         heard = 0.0
         if then.mode.signalling and then.mode.active[i]:
             heard = self._combined(
-                i,
                 [
                     self.signal(self._signals(link, read(reader)), i)
                     for link, reader in zip(path.links, path.heard, strict=True)
-                ],
-                mode,
+                ]
             )
         return self.x(then.y, i), heard, self._rtt_at(i, then)
 
-    def lag(self, reader: int, tau: Sequence[float], mode: Mode) -> float:
+    def lag(self, reader: int, tau: Sequence[float]) -> float:
         """Return how long ago a reader reads, given the delays of the queues."""
-        del mode
         time, queues = self.layout.lags[reader]
         return time + sum(tau[queue] for queue in queues)
 

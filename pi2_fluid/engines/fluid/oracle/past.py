@@ -1,7 +1,8 @@
-"""The past of a network: read at any instant, also inside the step that is being taken.
+"""The past as it is read: at any instant, also inside the step that is being taken.
 
 What leaves a queue that has just begun to grow has entered it a moment ago, so that its entry lies
-inside the step. There the step is read as it came out of the trial before; see `Run`.
+inside the step, and so may what is heard where a step is longer than a delay. There the step is
+read as it came out of the trial before; see `Trials`.
 """
 
 from __future__ import annotations
@@ -41,12 +42,9 @@ class Past:
     def stretch(self, reader: int) -> Stretch:
         """Return the smooth piece of the past that a reader is in; the last one has no end yet."""
         mine = self.readers[reader]
-        place = mine.place
-        if place + 1 == len(mine.times):
-            last = len(self.history) - 1
-            return Stretch(mine.times[place], math.inf, mine.indices[place], last, open=True)
-        high, last = mine.times[place + 1], mine.indices[place + 1] - 1
-        return Stretch(mine.times[place], high, mine.indices[place], last, open=False)
+        last = mine.place + 1 == len(mine.times)
+        high = math.inf if last else mine.times[mine.place + 1]
+        return Stretch(mine.times[mine.place], high, open=last)
 
     def find(self, reader: int, t: float, places: Sequence[int]) -> tuple[float, Segment]:
         """Return what a reader finds at `t`, with the `places` of then: an instant and its segment.

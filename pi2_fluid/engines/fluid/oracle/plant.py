@@ -207,10 +207,10 @@ class Plant(Passing):
             tuple(tau), rtt, rates, tuple(net), tuple(served), tuple(seen), tuple(signals), passing
         )
 
-    def met(self, view: View, mode: Mode, i: int) -> float:
+    def met(self, view: View, i: int) -> float:
         """Return the probability with which packets of class `i` are signalled on their way."""
         chances = [self.met_at(link, view, i) for link in self.paths[i].links]
-        return self._combined(i, chances, mode)
+        return self._combined(chances)
 
     def met_at(self, link: int, view: View, i: int) -> float:
         """Return the probability with which packets of class `i` are signalled at a link."""
@@ -249,13 +249,13 @@ class Plant(Passing):
         queues = self.layout.lags[group].queues
         if queues and not any(self._listening(i, mode) for i in self.listeners(group)):
             return None
-        lag, speed = self.lag(group, view.tau, mode), 1.0
+        lag, speed = self.lag(group, view.tau), 1.0
         if self.dual and queues:
             # The rate at which a queue is served moves as well: look ahead a little.
             ahead = _AHEAD * (lag + SLOWEST)
             after = [v + ahead * slope for v, slope in zip(y, f, strict=True)]
             tau = self._waits(Moment(t + ahead, after, mode))
-            speed -= (self.lag(group, tau, mode) - lag) / ahead
+            speed -= (self.lag(group, tau) - lag) / ahead
         else:
             speed -= sum(f[q] / mode.capacity[self.layout.link_of[q]] for q in queues)
         return t - lag, speed

@@ -3,52 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pi2_fluid.engines.fluid.oracle.instants import Row
 from pi2_fluid.engines.fluid.oracle.plant import Plant
-from pi2_fluid.engines.fluid.trace import Trace, by_band
-
-if TYPE_CHECKING:
-    pass
+from pi2_fluid.engines.fluid.trace import Rows, Trace, trace_of
 
 
 def trace_rows(plant: Plant, rows: Sequence[Row]) -> Trace:
     """Gather the rows of the Python engine."""
-    n, links, classes = len(rows), len(plant.nodes), range(len(plant.senders))
-    link_p, leaving = np.zeros((n, links, len(classes))), np.zeros((n, links, len(classes)))
-    for number, stream in enumerate(plant.streams):
-        link, owner = stream.link, stream.owner
-        leaving[:, link, owner] = [row.leaving[number] for row in rows]
-        link_p[:, link, owner] = [plant.met_at(link, row.view, owner) for row in rows]
-    last = [path.links[-1] for path in plant.paths]
-    trace = Trace(
-        time=np.array([row.t for row in rows]),
-        queue=by_band(plant.layout.queues_of, np.array([row.y[: plant.bands] for row in rows])),
-        queue_delay=by_band(plant.layout.queues_of, np.array([row.view.tau for row in rows])),
+    classes = range(len(plant.senders))
+    found = Rows(
+        queue=np.array([row.y[: plant.bands] for row in rows]),
+        queue_delay=np.array([row.view.tau for row in rows]),
         controller=np.array(
             [[aqm.controller(tuple(row.y[where])) for aqm, where in plant.laws] for row in rows]
         ),
-        p=np.array([[plant.met(row.view, row.mode, i) for i in classes] for row in rows]),
-        window=np.array([[_window(plant, row, i) for i in classes] for row in rows]),
-        leaving=leaving[:, last, list(classes)],
         capacity=np.array([row.mode.capacity for row in rows]),
-        link_p=link_p,
-        link_leaving=leaving,
+        window=np.array([[_window(plant, row, i) for i in classes] for row in rows]),
+        p=np.array(
+            [[plant.met_at(s.link, row.view, s.owner) for s in plant.streams] for row in rows]
+        ),
+        leaving=np.array([row.leaving for row in rows]),
     )
-    if links > 1:
-        return trace
-    # Of one link as every engine returns it.
-    return trace._replace(
-        queue=trace.queue.reshape(n, -1),
-        queue_delay=trace.queue_delay.reshape(n, -1),
-        controller=trace.controller[:, 0],
-        capacity=trace.capacity[:, 0],
-        link_p=None,
-        link_leaving=None,
-    )
+    return trace_of(plant.scenario, np.array([row.t for row in rows]), found)
 
 
 def _window(plant: Plant, row: Row, i: int) -> float:
