@@ -1,4 +1,4 @@
-"""What is given as a scenario, and is what tc shows of queues."""
+"""What is given as a scenario and is what tc shows of queues, and keys by other names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,18 @@ from typing import Final
 OF_TC: Final = (
     "is what tc shows of queues, and no scenario: pi2-fluid check, or pf.check(text), judges it."
 )
+#: What others call a key, and its name here.
+MEANT: Final = {
+    "rate": "capacity",
+    "bandwidth": "capacity",
+    "speed": "capacity",
+    "delay": "base_rtt",
+    "latency": "base_rtt",
+    "path": "base_rtt",
+    "rtt": "base_rtt",
+    "limit": "buffer",
+    "queue": "buffer",
+}
 _BEGINS: Final = re.compile(r"\s*((tc )?qdisc \w|\[\s*\{\s*\"kind\")")
 
 

@@ -38,7 +38,7 @@ from pi2_fluid.network.capacity_trace import CapacityTrace
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.link import Link
-from pi2_fluid.network.mistaken import OF_TC, is_of_tc
+from pi2_fluid.network.mistaken import MEANT, OF_TC, is_of_tc
 from pi2_fluid.network.sizes import SIZES, Sizes
 from pi2_fluid.network.transfers import Transfers
 from pi2_fluid.records.record import Record
@@ -452,9 +452,9 @@ def check_keys(keys: Mapping[str, Any], known: Collection[str], place: str, of: 
     for key in keys:
         if key not in known:
             shown = key if BARE_KEY.fullmatch(key) else show_value(key)
-            raise ScenarioError(
-                f"{place} {shown} is unknown{of}: give {suggest(key, known)}.".lstrip()
-            )
+            meant = MEANT.get(key, "")
+            instead = repr(meant) if meant in known else suggest(key, known)
+            raise ScenarioError(f"{place} {shown} is unknown{of}: give {instead}.".lstrip())
 
 
 def check_values(

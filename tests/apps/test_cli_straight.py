@@ -117,3 +117,19 @@ def test_a_pipe_that_closes_early_is_no_verdict():
         check=True,
     )
     assert found.stdout.split() in (["141"], ["0"])
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--rate", "10MB"], "--rate 10MB has the unit 'MB'"),
+        (["--rtt", "100kg"], "--rtt 100kg has the unit 'kg'"),
+        (["--flows", "0:5", "--rate", "1Mbit/s"], "--flows '0:5' has no flows"),
+        (["--flows", "3:"], "--flows 3: bounds no load"),
+        (["--traffic", "nowhere"], "--traffic nowhere is no word"),
+        (["--rtt"], "see pi2-fluid check -h"),
+    ],
+)
+def test_mistakes_are_named_by_their_options(words, sentence, capsys):
+    assert shell.run(["check", *shlex.split(LINE), *words]) == 2
+    assert sentence in capsys.readouterr().err

@@ -804,3 +804,12 @@ def test_changes_were_once_called_change() -> None:
     assert pf.Scenario.from_toml(old) == SCENARIO
     with pytest.raises(pf.ScenarioError, match=r"^change is unknown: give"):
         pf.Scenario.from_toml(text + '[[change]]\nat = "3s"\ncapacity = "20Mbit/s"\n')
+
+
+@pytest.mark.parametrize(
+    ("other", "key"), [("rate", "capacity"), ("bandwidth", "capacity"), ("limit", "buffer")]
+)
+def test_a_key_by_another_name_is_told_its_own(other, key):
+    """By letters alone the nearest to rate is aggregate."""
+    with pytest.raises(pf.ScenarioError, match=rf"\[link\] {other} is unknown: give '{key}'\."):
+        pf.Scenario.from_toml(f'[link]\n{other} = "20Mbit/s"\n[aqm]\nkind = "pi2"\n')

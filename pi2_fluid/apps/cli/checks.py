@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -32,6 +32,19 @@ if TYPE_CHECKING:
     from pi2_fluid.design.design import WorstCase
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.loop import Margins
+
+
+_OPTIONS: Final = {
+    "rtt": "--rtt",
+    "max_base_rtt": "--max-base-rtt",
+    "min_rtt": "--min-rtt",
+    "LongFlows rate": "--rate",
+    "rate": "--rate",
+    "LongFlows max_window": "--max-window",
+    "max_window": "--max-window",
+    "hz": "--hz",
+    "kernel": "--kernel",
+}
 
 
 def check(
@@ -78,14 +91,15 @@ def check(
         str | None,
         option(
             "RATE",
-            "Rate of the link, as 10Mbit/s: judges only flows that fit on it, and RED and limits,"
-            " too. Default that of a shaper above the queue in the text.",
+            "Rate of the link, as 10Mbit/s: then only flows that fit on it count, and RED and"
+            " limits are judged, too. Default that of a shaper above the queue in the text.",
         ),
     ] = None,
     flows: Annotated[
         str | None,
         option(
-            "NUMBER|FROM:TO", "With a rate: how many flows share the link, as 1:20. Default 1:."
+            "NUMBER|FROM:TO",
+            "With a rate: how many flows share the link, as 1:20. Default 1:, any number.",
         ),
     ] = None,
     max_window: Annotated[
@@ -143,13 +157,14 @@ def check(
     ticks = None if hz is None else read_hz(hz)
     required = read_required(require)
     shown: Any = read_aqm(aqm, {}) if aqm is not None else read_shown(str(text))
-    family = None if traffic is None else load_traffic(traffic, rate)
+    with in_words_of_shell({"traffic": "--traffic"}):
+        family = None if traffic is None else load_traffic(traffic, rate)
 
     from pi2_fluid.deployment.checking import check as judge
     from pi2_fluid.deployment.remedies import is_enough
     from pi2_fluid.network.catalogue import find_network
 
-    with in_words_of_shell({"hz": "--hz"}):
+    with in_words_of_shell(_OPTIONS if flows is None else {**_OPTIONS, "flows": "--flows"}):
         checked = judge(
             shown,
             rtt=rtt,

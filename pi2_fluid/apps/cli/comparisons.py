@@ -47,8 +47,8 @@ def compare(
             metavar="[FILE | NAME | -]...",
             autocompletion=completing.scenarios,
             help="A scenario: a TOML file, - for standard input, or the name of one that comes with"
-            " the package. Of several, which have the same traffic, queues are compared. Or what"
-            " Flent, iperf3 or another tool measured; of several files at the same time.",
+            " the package. Of several with the same traffic, the queues are compared. Or files that"
+            " Flent, iperf3 or another tool measured, several if at the same time.",
         ),
     ] = None,
     aqm: Annotated[

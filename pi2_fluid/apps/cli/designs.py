@@ -49,7 +49,7 @@ def tune(
     more: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE]...", help="More files of --traffic: a shell makes them of *.toml."
+            metavar="[FILE]...", help="More files for --traffic, as a shell makes them of *.toml."
         ),
     ] = None,
     traffic: Annotated[
@@ -77,7 +77,7 @@ def tune(
         str,
         option(
             "NUMBER",
-            "Rule out what certainly loses more than this in any cell: % of the rate.",
+            "Rule out settings that certainly lose more of the rate in any cell: in %.",
             "Traffic",
         ),
     ] = "1",

@@ -53,6 +53,11 @@ def read_flows(text: str | None, option: str = "--flows") -> tuple[int, int | No
             " the most, as 1:20."
         )
     numbers = [int(end) for end in ends]
+    if min(numbers) < 1:
+        raise QuantityError(
+            f"{option} {show_value(text)} has no flows: give 1 or more, or the fewest and the most,"
+            " as 1:20."
+        )
     if len(numbers) == 2:
         return numbers[0], numbers[1]
     return numbers[0], None if colon else numbers[0]

@@ -26,10 +26,15 @@ def for_shell(text: str, options: Mapping[str, str]) -> str:
     'try --update-interval 44ms, or a --max-window.'
     >>> for_shell("load=(0.01, 1.0)", {"load": "--load"})
     '--load 0.01,1.0'
+    >>> for_shell("flows = (3, None) need a rate.", {"flows": "--flows"})
+    '--flows 3: need a rate.'
     """
 
     def option(found: re.Match[str]) -> str:
         value = re.sub(r"[\s()\"']", "", found[3] or found[4])
+        if options[found[1]] == "--flows":  # the fewest and the most, None: as many as fit
+            few, _, most = value.partition(",")
+            value = few if most in ("", few) else f"{few}:{most.removesuffix('None')}"
         return f"{options[found[1]]} {value}"
 
     names = "|".join(sorted(options, key=len, reverse=True))
