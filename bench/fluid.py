@@ -303,7 +303,7 @@ def two_links() -> pf.Scenario:
         pf.Flows(pf.Reno(), 8, "60ms", "far", route="b", hops="12ms"),
     ]
     drop = pf.Change("5s", capacity="23.8Mbit/s", link="b")
-    return pf.Scenario("60s", network=pf.Network(nodes, flows), changes=drop)
+    return pf.Scenario("15s", network=pf.Network(nodes, flows), changes=drop)
 
 
 def siblings() -> dict[str, tuple[pf.Scenario, pf.Fluid]]:
