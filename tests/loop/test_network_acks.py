@@ -288,6 +288,30 @@ def test_the_fluid_oscillates_beyond_the_margin_and_not_before() -> None:
     assert sizes[1] > 2.0
 
 
+@pytest.mark.parametrize("update", ["continuous", "sampled"])
+@pytest.mark.parametrize("less", [1e-3, 1e-6])
+def test_a_mode_that_grows_slowly_is_counted_as_of_one_queue(update: str, less: float) -> None:
+    """A gain just above the boundary: 1e-6 of it lets a mode grow by some 1e-6 a round trip.
+
+    Networks took for stable what grew by less than 1e-3, and its next margin for the smallest.
+    """
+
+    def both(gain: float) -> tuple[pf.NetworkLoop, pf.Loop]:
+        queue = pf.Pi2(alpha=0.125 * gain, beta=1.25 * gain)
+        node = pf.Node("a", pf.Link("20Mbit/s"), queue)
+        flows = pf.Flows(pf.Reno(), 11, "60ms")
+        model: dict[str, Any] = {"clock": "acks", "update": update}
+        network = pf.NetworkLoop(pf.Network(node, flows), **model)
+        return network, pf.Loop(flows, queue, capacity="20Mbit/s", **model)
+
+    boundary = float(both(1.0)[1].margins().gain_margin)
+    for part, growing in ((1.0 - less, 0), (1.0 + less, 2)):
+        for loop in both(boundary * part):
+            assert loop.nyquist_count() == growing
+            margin = float(loop.margins().gain_margin_db)
+            assert margin == pytest.approx(-20.0 * np.log10(part), rel=1e-3)
+
+
 def test_what_classes_exchange_does_not_grow_by_itself() -> None:
     # Of one queue 1 + B is at least 1/2 on the right; of several nothing is known but what counts.
     loop = pf.Loop(parking(), clock="acks").linear_acks

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray, FloatArray
 
-_ASIDE: Final = 1e-3  # of 1 over the longest round trip: how far right of the axis is counted
-_SLOW: Final = 1e-6  # of the same, where the line begins
+#: Of 1 over the longest round trip: what grows faster is counted; of bursts by the second.
+_ASIDE: Final = 1e-9
+_ASIDE_OF_BURSTS: Final = 1e-3
+_SLOW: Final = 1e-3  # of that, where the line begins: the curve is all but real there
 _FAR: Final = 40.0  # to the right, in units of the delays that fade there
 _ACROSS: Final = 200
 
@@ -78,11 +80,12 @@ def find_crossings_by_acks(
 
 
 def count_by_acks(loop: AckMatrixLoop, update: str) -> int:
-    """Return how many modes grow, by more than a thousandth in the longest round trip.
+    """Return how many modes grow, however slowly, as of one queue.
 
-    Windows that follow acknowledgements let packets gather in bursts, beside the axis, which no
-    queue shows: what is exchanged is counted of the frozen loop. Where several windows do, no
-    contour leads past: then what comes over the axis on the way from no gain to the loop's own is.
+    But for bursts: windows that follow acknowledgements let packets gather in them, beside the
+    axis, which no queue shows. So of these loops what is exchanged is counted of the frozen loop,
+    where it grows by more than a thousandth in the longest round trip. No contour leads past
+    several of them: then what comes over the axis on the way from no gain to the loop's own is.
 
     Parameters
     ----------
@@ -94,7 +97,8 @@ def count_by_acks(loop: AckMatrixLoop, update: str) -> int:
     if np.isinf(end):
         end = _fading(loop)
     open_loop = sum(count_unstable_windows(cls, loop.bunch) for cls in alone.classes)
-    open_loop += _count(alone, lambda s: exchange_determinant(alone, s), end)
+    aside = _ASIDE_OF_BURSTS if loop.follows_acks else _ASIDE
+    open_loop += _count(alone, lambda s: exchange_determinant(alone, s), end, aside)
     if loop.follows_acks:
 
         def on_axis(w: FloatArray) -> ComplexArray:
@@ -108,7 +112,7 @@ def count_by_acks(loop: AckMatrixLoop, update: str) -> int:
         result: ComplexArray = np.linalg.det(np.eye(values.shape[-1]) + values)
         return result
 
-    return open_loop + _count(loop, closed, end)
+    return open_loop + _count(loop, closed, end, aside)
 
 
 def _fading(loop: AckMatrixLoop) -> float:
@@ -121,13 +125,16 @@ def _fading(loop: AckMatrixLoop) -> float:
     raise SolverError("the loop's gain does not fall with frequency: check the laws.")
 
 
-def _count(loop: AckMatrixLoop, curve: Callable[[ComplexArray], ComplexArray], end: float) -> int:
+def _count(
+    loop: AckMatrixLoop, curve: Callable[[ComplexArray], ComplexArray], end: float, beside: float
+) -> int:
     """Return the zeros to the right of a line beside the axis, below a frequency (rad/s).
 
     The curve is real on the real axis, has no poles there, and tends to 1 on the right.
     """
     longest = float(np.max(loop.rtt))
-    aside, low = _ASIDE / longest, _SLOW / longest
+    aside = beside / longest
+    low = _SLOW * aside
     grid = base_grid(low, end, 0.4 / longest)
     grid = np.union1d(grid, loop.landmarks(low, end))
     _, axis = track(lambda w: curve(aside + 1j * w), grid)
