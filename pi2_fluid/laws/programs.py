@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from pi2_fluid import _core
-from pi2_fluid.errors import DomainError, UnsupportedError
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.coupled import CoupledPi2
 from pi2_fluid.laws.aqms.pi import Pi
@@ -188,7 +188,7 @@ def obstacle_of(law: Sender | Aqm, *, continuous: bool) -> str:
         return f"{name}, of which no tape can be made ({error.__cause__ or error}),"
     except UnsupportedError:
         return name
-    except DomainError:
+    except (DomainError, QuantityError):
         raise
     except ValueError as error:  # of the kernel, on how many numbers a function takes and gives
         return f"{name} ({str(error).rstrip('.')})"

@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.errors import QuantityError, UnsupportedError
 from pi2_fluid.laws.seen import Seen
 from pi2_fluid.laws.tape import Tape, make_tape
-from pi2_fluid.laws.trace import TraceError, flat
+from pi2_fluid.laws.trace import TextError, TraceError, flat
 from pi2_fluid.records.record import leaves, map_leaves
 from pi2_fluid.values import Number
 
@@ -215,7 +215,10 @@ def tape_by(law: Law, function: Callable[..., Any], inputs: tuple[str, ...], wha
     kind = kind_of(law)
     if kind is not None and (kept := _kept.get((kind, function, inputs))) is not None:
         return kept
-    tape = _tape(map_leaves(lambda _, place: _Named(f"law{place}"), law), function, inputs)
+    try:
+        tape = _tape(map_leaves(lambda _, place: _Named(f"law{place}"), law), function, inputs)
+    except TextError as error:
+        raise QuantityError(f"{type(law).__name__}.{what} gives no numbers: {error}") from None
     if isinstance(tape, Tape):
         if kind is not None:
             if len(_kept) >= _MOST_KEPT:
@@ -328,6 +331,8 @@ def _tape(skeleton: Law, function: Callable[..., Any], inputs: tuple[str, ...]) 
 
     try:
         return make_tape(traced, inputs, parameters)
+    except TextError:
+        raise
     except (TypeError, AttributeError, ValueError, ArithmeticError) as error:
         if isinstance(error, UnsupportedError) and not isinstance(error, TraceError):
             raise

@@ -15,7 +15,7 @@ from typing import ClassVar, Final, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 
 #: What an operation with a symbol takes on its other side.
 Operand: TypeAlias = "Symbol | float"
@@ -52,6 +52,10 @@ _TRUTHS: Final = {"less", "less_equal", "equal", "and", "or", "not"}
 
 class TraceError(UnsupportedError, TypeError):
     """What a law does cannot be written down as operations on numbers."""
+
+
+class TextError(QuantityError):
+    """A law gives text where a number is to be, so that nothing can run it."""
 
 
 class Operation(NamedTuple):
@@ -96,6 +100,11 @@ class Trace:
         """
         if isinstance(value, Symbol):
             return value
+        if isinstance(value, (str, bytes)):
+            raise TextError(
+                f"it computes with {show_value(value)}, which is text and no number: return and use"
+                " numbers."
+            )
         if not isinstance(value, (numbers.Real, np.bool_)):
             raise TraceError(
                 f"a law computes with a {type(value).__name__}, which is no number: use numbers,"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -77,8 +77,14 @@ class ControlHints(metaclass=Named):
 
     if not TYPE_CHECKING:  # who reads types is to see what there is not
 
-        def __getattr__(self, name: str) -> NoReturn:
-            """Refuse a name that there is not, with what to call or those that it may have been."""
+        def __getattr__(self, name: str) -> object:
+            """Refuse a name that there is not, with what to call or those that it may have been.
+
+            Python asks here, too, where a property that there is raised AttributeError: asked
+            again, it says itself what it has not found.
+            """
+            if any(name in vars(cls) for cls in type(self).__mro__):
+                return object.__getattribute__(self, name)
             kind = type(self).__name__
             if name.startswith("_"):
                 raise AttributeError(f"{kind} has no {name!r}")
