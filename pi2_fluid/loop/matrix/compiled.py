@@ -13,10 +13,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pi2_fluid import _core
+from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.matrix.bounds import sizes_of
 from pi2_fluid.loop.matrix.counting import longest_delay, slowest_of
 from pi2_fluid.loop.matrix.margins import crossings_of
+from pi2_fluid.loop.matrix.sampled import (
+    counting_links,
+    far_aliases,
+    leading_terms,
+    require_followable,
+)
 from pi2_fluid.loop.matrix.system import MatrixLoop
 from pi2_fluid.loop.state_space import LinearClass, LinearController
 
@@ -28,18 +35,19 @@ _MOST_QUEUES: Final = 24
 _MOST_STATES: Final = 4
 _MOST_COEFFICIENTS: Final = 8
 _MOST_DELAYS: Final = 1024
+_ON_CIRCLE: Final = -(2**31)
 
 #: So much of one unknown arrives at a queue, some seconds later: queue, unknown, delay, how much.
 _Passed = tuple[int, int, float, float]
 
 
 class CompiledMatrix:
-    """A continuous or delayed matrix loop in compiled code.
+    """A matrix loop in compiled code.
 
     Parameters
     ----------
     loop : MatrixLoop
-    update : {"continuous", "delayed"}
+    update : {"continuous", "delayed", "sampled"}
     open : sequence of int
         Links that signal whose loops are open, by their numbers; those of the others are closed.
     """
@@ -48,7 +56,12 @@ class CompiledMatrix:
         self._given = loop, update, tuple(open)
         self.longest = longest_delay(loop, update)
         self._slow = slowest_of(loop)
-        self._loop = _core.MatrixLoop(_numbers_of(loop, update, open), 1.0 / self.longest)
+        self._sampled = update == "sampled"
+        self._loop = _core.MatrixLoop(
+            _numbers_of(loop, update, open),
+            1.0 / self.longest,
+            _sampling_of(loop) if self._sampled else None,
+        )
 
     def __reduce__(self) -> tuple[type, tuple[MatrixLoop, str, tuple[int, ...]]]:
         return type(self), self._given  # what is compiled is made anew
@@ -64,11 +77,17 @@ class CompiledMatrix:
 
     def count(self) -> int | None:
         """Return how many modes grow, -1 on the boundary; None where that was not found."""
-        return self._loop.count(self.longest, self._slow, closed=True)
+        found = self._loop.count(self.longest, self._slow, closed=not self._sampled)
+        if not self._sampled or found is None or found < 0:
+            return found
+        turns = self._loop.count_sampled(self.longest, self._slow)
+        if turns is None:
+            return None
+        return -1 if turns == _ON_CIRCLE else found + turns
 
     def nearest(self, w: FloatArray) -> float | None:
         """Return the smallest singular value of I + L from these frequencies on, 1 at most."""
-        return self._loop.nearest(w, fades=True)
+        return self._loop.nearest(w, fades=not self._sampled)
 
 
 def compile_matrix(loop: MatrixLoop, update: str, open: Sequence[int]) -> CompiledMatrix | None:
@@ -79,15 +98,28 @@ def compile_matrix(loop: MatrixLoop, update: str, open: Sequence[int]) -> Compil
     loop, update, open
         As for `CompiledMatrix`.
     """
-    image = [controller.continuous_image for controller in loop.controllers]
-    coefficients = max(max(len(top), len(bottom)) for top, bottom, _ in image)
+    image = [controller.continuous_image[:2] for controller in loop.controllers]
+    if update == "sampled":
+        image += [controller.in_steps for controller in loop.controllers]
+    coefficients = max(max(len(top), len(bottom)) for top, bottom in image)
     fits = (
         len(loop.waits) <= _MOST_QUEUES
         and max(cls.size for cls in loop.classes) <= _MOST_STATES
         and coefficients <= _MOST_COEFFICIENTS
         and loop.delays[0].size + len(loop.passings) * (1 + len(loop.pairs)) <= _MOST_DELAYS // 2
     )
-    return CompiledMatrix(loop, update, open) if fits else None
+    if not fits or (update == "sampled" and not _can_be_sampled(loop)):
+        return None
+    return CompiledMatrix(loop, update, open)
+
+
+def _can_be_sampled(loop: MatrixLoop) -> bool:
+    """Whether a loop can be followed up to pi/T, its far aliases as a polynomial."""
+    try:
+        require_followable(loop)
+    except SolverError:
+        return False
+    return far_aliases(loop) is not None
 
 
 def _numbers_of(
@@ -103,7 +135,11 @@ def _numbers_of(
     ends = np.cumsum([1, classes, classes * queues, len(passing), len(at_once)])
     _, trips, ahead, after, then = np.split(which.astype(np.int64), ends[:-1])
     links = range(len(loop.signals))
-    sizes = sizes_of(loop)
+    # A sampled loop ends at pi/T, and needs no bound.
+    norms, passes = np.zeros((4, classes)), np.zeros((queues, queues))
+    if update != "sampled":
+        sizes = sizes_of(loop)
+        norms, passes = np.array(sizes[:4]), _table(sizes.passes)
     half = update == "delayed"
     rows = [
         _of_controller(*each, half_sample=half)
@@ -131,8 +167,31 @@ def _numbers_of(
         "degrees": np.array([degrees for _, degrees in rows], np.int64),
         "open": np.array(open, np.int64),
         "closed": np.array([link for link in links if link not in open], np.int64),
-        "norms": np.array([sizes.fastest, sizes.driven, sizes.coupled, sizes.at_once]),
-        "passes": _table(sizes.passes),
+        "norms": norms,
+        "passes": passes,
+    }
+
+
+def _sampling_of(loop: MatrixLoop) -> dict[str, FloatArray | IntArray | float]:
+    """Return the numbers that a sampled loop needs besides."""
+    far, leading, T = far_aliases(loop), leading_terms(loop), loop.intervals[0]
+    assert far is not None
+    square, cube = leading.together
+    counts = counting_links(loop)
+    rows = [_of_ratio(*controller.in_steps, 1.0, 1.0, 0.0) for controller in loop.controllers]
+    return {
+        "interval": T,
+        "rate": leading.rate,
+        "counts": counts.astype(np.int64),
+        "units": np.where(counts, T, 1.0) * loop.units,
+        "delays": leading.each,
+        "square": _table(square),
+        "cube": _table(cube),
+        "far": np.ascontiguousarray(far.coefficients)
+        .reshape(len(far.coefficients), -1)
+        .view(float),
+        "updates": np.array([row for row, _ in rows]),
+        "degrees": np.array([degrees for _, degrees in rows], np.int64),
     }
 
 
@@ -163,11 +222,17 @@ def _of_controller(
 ) -> tuple[FloatArray, tuple[int, int]]:
     """Return coefficients, unit, factor and lag of a controller in one row; and its degrees."""
     top, bottom, step = controller.continuous_image
+    lag = float(controller.interval) / 2 if half_sample else 0.0
+    return _of_ratio(top, bottom, float(step), unit, lag)
+
+
+def _of_ratio(
+    top: Sequence[FloatArray], bottom: Sequence[FloatArray], step: float, unit: float, lag: float
+) -> tuple[FloatArray, tuple[int, int]]:
     row = np.zeros(2 * _MOST_COEFFICIENTS + 3)
     row[: len(top)] = top
     row[_MOST_COEFFICIENTS : _MOST_COEFFICIENTS + len(bottom)] = bottom
-    lag = float(controller.interval) / 2 if half_sample else 0.0
-    row[-3:] = float(step), unit, lag
+    row[-3:] = step, unit, lag
     return row, (len(top) - 1, len(bottom) - 1)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,33 +18,15 @@ from pi2_fluid.errors import (
 )
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.sender import CLOCKS
-from pi2_fluid.loop.answers import BOUNDARY, require_roots
+from pi2_fluid.loop.answers import require_roots
 from pi2_fluid.loop.construction import refuse_thinned, require_ticks, validate_bunch
-from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.desk import settle_links_on_desk
-from pi2_fluid.loop.disk import DiskMargin, disk_margin, require_stable
 from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS
-from pi2_fluid.loop.margins import Margins, SearchedMargins, margins_from_crossings
-from pi2_fluid.loop.matrix.acks.answers import (
-    count_by_acks,
-    find_crossings_by_acks,
-    respond_by_acks,
-)
-from pi2_fluid.loop.matrix.acks.response import loop_bound
+from pi2_fluid.loop.margins import Margins
 from pi2_fluid.loop.matrix.acks.system import AckMatrixLoop, linearize_network_acks
-from pi2_fluid.loop.matrix.bounds import response_bound
 from pi2_fluid.loop.matrix.chance import NoisyNetwork
-from pi2_fluid.loop.matrix.compiled import CompiledMatrix, compile_matrix
-from pi2_fluid.loop.matrix.counting import (
-    count_modes,
-    count_sampled_modes,
-    longest_delay,
-    rightmost_modes,
-)
-from pi2_fluid.loop.matrix.eigenloci import follow
-from pi2_fluid.loop.matrix.margins import find_matrix_crossings, smallest_singular_value
-from pi2_fluid.loop.matrix.response import matrix_response
-from pi2_fluid.loop.matrix.sampled import require_followable, sampled_matrix
+from pi2_fluid.loop.matrix.counting import rightmost_modes
+from pi2_fluid.loop.matrix.pictures import ShownNetwork
 from pi2_fluid.loop.matrix.system import MatrixLoop, linearize_network
 from pi2_fluid.loop.price_criteria import PriceCriteria, price_criteria
 from pi2_fluid.loop.updates import UPDATES
@@ -54,17 +35,10 @@ from pi2_fluid.network.network import Network
 from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
-    import xarray
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike
-
-    from pi2_fluid.values import Complex, ComplexArray, FloatArray, Real
-
-_Numbers = TypeVar("_Numbers", "ComplexArray", "FloatArray")
+    from pi2_fluid.values import Complex, ComplexArray, Real
 
 
-class NetworkLoop(NoisyNetwork):
+class NetworkLoop(ShownNetwork, NoisyNetwork):
     """The feedback loop of a network with several queues, linearised at its operating point.
 
     ``Loop(network)`` is one if more than one link has a queue at rest, or hops lead to the only
@@ -216,15 +190,6 @@ class NetworkLoop(NoisyNetwork):
         ]
         return html_table("Loop of a network", rows)
 
-    @property
-    def engine(self) -> str:
-        """What finds its margins: "compiled" code, or "python".
-
-        By both the same. What compiled code has no place for, such as loops that are sampled or
-        sent by acknowledgements, goes the other way.
-        """
-        return "python" if self._compiled is None else "compiled"
-
     @cached_property
     def linear(self) -> MatrixLoop:
         """The matrices of classes, controllers and ways, by automatic differentiation."""
@@ -372,240 +337,6 @@ class NetworkLoop(NoisyNetwork):
         result: ComplexArray = np.linalg.inv(np.eye(len(self.links)) + values)
         return result
 
-    def disk_margin(self, skew: float = 0.0) -> DiskMargin:
-        """Return how far gain and phase of the only open link may change at once; as for `Loop`."""
-        self._require_one("disk_margin is of one loop")
-        require_stable(self._count)
-        return disk_margin(self._only, self._curve, skew, self.update)
-
-    # Pictures
-
-    def eigenloci(
-        self, frequencies: ArrayLike | None = None, ax: Axes | None = None
-    ) -> xarray.DataArray:
-        """Return the eigenvalues of L(jw), each followed over frequency.
-
-        Parameters
-        ----------
-        frequencies : array, optional
-            rad/s, > 0; by default those on which the margins were found.
-        ax : matplotlib Axes, optional
-            If given, draw them there around -1, as `nyquist` does.
-
-        Returns
-        -------
-        xarray.DataArray
-            Complex, over ``locus``, from 1, the largest at low frequency first, and ``frequency``.
-
-        Notes
-        -----
-        From one frequency to the next they are matched by minimal assignment on |ln(e/e')|^2. Two
-        that touch may be taken for each other there; margins do not depend on which is which.
-        """
-        import xarray
-
-        w, loci = self._crossings.w, self._crossings.values
-        if frequencies is not None:
-            asked = np.atleast_1d(np.asarray(frequencies, dtype=float))
-            if asked.ndim != 1 or not np.all((asked > 0.0) & np.isfinite(asked)):
-                raise DomainError(
-                    f"frequencies = {show_value(frequencies)} are not all positive: give rad/s > 0."
-                )
-            asked = np.unique(asked)
-            w, loci = follow(self._on_axis, np.union1d(w, asked))
-            there = np.searchsorted(w, asked)
-            w, loci = w[there], loci[there]
-        if ax is not None:
-            from pi2_fluid.plot import draw_eigenloci
-
-            draw_eigenloci(ax, loci)
-        return xarray.DataArray(
-            loci.T,
-            {
-                "locus": ("locus", np.arange(1, loci.shape[1] + 1), {"long_name": "eigenvalue"}),
-                "frequency": ("frequency", w, {"units": "rad/s", "long_name": "frequency"}),
-            },
-            ("locus", "frequency"),
-            "eigenloci",
-            {"units": "1", "long_name": "eigenvalues of L(jw)"},
-        )
-
-    def nyquist(self, ax: Axes | None = None) -> list[Artist]:
-        """Draw the eigenvalues of L(jw) around -1; returns the artists.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new one if not given.
-        """
-        from pi2_fluid.plot import draw_eigenloci, new_axes
-
-        return draw_eigenloci(new_axes() if ax is None else ax, self._crossings.values)
-
-    def bode(self, ax: Sequence[Axes] | None = None) -> list[Artist]:
-        """Draw gain and phase with both margins of the only open link; returns the artists.
-
-        Parameters
-        ----------
-        ax : pair of matplotlib Axes, optional
-            New ones if not given.
-        """
-        from pi2_fluid.plot import draw_bode, new_axes
-
-        self._require_one("bode draws one loop")
-        curve = self._curve
-        gm, pm, w_gc, w_pc, *_ = self._margins
-        axes = new_axes(2) if ax is None else ax
-        return draw_bode(axes, curve.w, curve.values, (w_gc, pm), (w_pc, gm))
-
-    def to_control(self, kind: str = "frd", w: ArrayLike | None = None) -> Any:
-        """Return this loop for python-control: frequency response data, exact at `w`.
-
-        Parameters
-        ----------
-        kind : {"frd"}
-            No other kind holds the delays of a network exactly.
-        w : array, optional
-            Frequencies (rad/s); by default those on which the loop was followed.
-        """
-        import control
-
-        validate_choice(kind, ("frd",), "kind")
-        dt = self.linear.intervals[0] if self.update == "sampled" else 0
-        w = self._crossings.w if w is None else np.asarray(w, dtype=float)
-        values = np.moveaxis(self(1j * w), 0, -1)
-        return control.FRD(values, w, smooth=True, name="_".join(self.links), dt=dt)
-
-    # What a matrix has no answer to
-
-    def bandwidth(self) -> NoReturn:
-        """Refuse: of one link alone, `close` the others and look at `bode`."""
-        self._refuse("bandwidth", "look at sensitivity(w)")
-
-    def step(self, t: Real) -> NoReturn:
-        """Refuse: a step of which link is not said."""
-        self._refuse("step", "use roots(n) for how it settles")
-
-    def echo(self, harmonics: int = 1) -> NoReturn:
-        """Refuse: echo modes are those of a dual queue by acknowledgements."""
-        self._refuse("echo", "build the Loop of the dual queue alone")
-
-    def explain(self) -> NoReturn:
-        """Refuse: no network has a closed form."""
-        self._refuse("explain", "look at linear, its matrices")
-
-    def sweep(self) -> NoReturn:
-        """Refuse: a network is one loop at a time."""
-        self._refuse("sweep", "build one loop for each value")
-
-    # Behind them
-
-    def _matrices(self, s: ComplexArray) -> ComplexArray:
-        """L at each s, reduced to the open links."""
-        if self.clock == "acks":
-            full = respond_by_acks(self.linear_acks, s, self.update)
-        elif self.update == "sampled":
-            full = sampled_matrix(self.linear, s)
-        else:
-            full = matrix_response(self.linear, s, half_sample=self.update == "delayed")
-        if not self.closed:
-            return full
-        oo, oc, co, cc = self._blocks(full)
-        result: ComplexArray = oo - oc @ np.linalg.solve(np.eye(len(self.closed)) + cc, co)
-        return result
-
-    def _blocks(self, full: _Numbers) -> list[_Numbers]:
-        """The parts of matrices, open or closed links' rows and columns: oo, oc, co, cc."""
-        o, c = ([self._signalling.index(n) for n in names] for names in (self.links, self.closed))
-        kept = [full[..., rows, :] for rows in (o, c)]
-        return [rows[..., columns] for rows in kept for columns in (o, c)]
-
-    def _on_axis(self, w: FloatArray) -> ComplexArray:
-        return self._matrices(1j * w)
-
-    @cached_property
-    def _compiled(self) -> CompiledMatrix | None:
-        if self.clock == "acks" or self.update == "sampled":
-            return None
-        open = [self._signalling.index(name) for name in self.links]
-        return compile_matrix(self.linear, self.update, open)
-
-    def _only(self, w: FloatArray) -> ComplexArray:
-        """The only entry of L(jw)."""
-        return self._on_axis(np.ravel(w))[:, 0, 0].reshape(np.shape(w))
-
-    def _bound(self, w: float) -> float:
-        """An upper bound of the eigenvalues from w on."""
-        if self.clock == "acks":
-            return loop_bound(self.linear_acks, w)
-        bound = response_bound(self.linear, w)
-        if not np.isfinite(bound).all():
-            return np.inf
-        if self.closed:
-            oo, oc, co, cc = self._blocks(bound)
-            if np.max(np.abs(np.linalg.eigvals(cc))) >= 1.0:
-                return np.inf
-            bound = oo + oc @ np.linalg.solve(np.eye(len(self.closed)) - cc, co)
-        return float(np.max(np.abs(np.linalg.eigvals(bound))))
-
-    @cached_property
-    def _crossings(self) -> Crossings:
-        return self._find_crossings()
-
-    def _find_crossings(self, *, quiet: bool = False) -> Crossings:
-        if self.clock == "acks":
-            return find_crossings_by_acks(
-                self.linear_acks, self._on_axis, self.update, self._bound, quiet=quiet
-            )
-        if self._compiled is not None:
-            found = self._compiled.crossings(quiet=quiet)
-            if found is not None:
-                return found
-        if self.update == "sampled":
-            require_followable(self.linear)
-        end = np.pi / self.linear.intervals[0] if self.update == "sampled" else np.inf
-        turning = 1.0 / longest_delay(self.linear, self.update)
-        return find_matrix_crossings(self._on_axis, turning, end, self._bound, quiet=quiet)
-
-    @property
-    def _curve(self) -> Crossings:
-        """The crossings of the only locus, with this as a curve."""
-        found = self._crossings
-        return Crossings(found.gain, found.phase, found.w, found.values[:, 0])
-
-    @cached_property
-    def _margins(self) -> SearchedMargins:
-        crossings = self._crossings
-        ends = self.update == "sampled" and self.clock == "rate"  # where all have been found
-        if not ends and any(phase.gain >= 1.0 for phase in crossings.phase):
-            crossings = self._find_crossings(quiet=True)
-        return margins_from_crossings(crossings, lambda: self._count)
-
-    @cached_property
-    def _count(self) -> int:
-        if self.clock == "acks":
-            return count_by_acks(self.linear_acks, self.update)
-        if self.update == "sampled":
-            require_followable(self.linear)
-            return count_sampled_modes(self.linear)
-        found = None if self._compiled is None else self._compiled.count()
-        return count_modes(self.linear, self.update) if found is None else found
-
-    @cached_property
-    def _smallest(self) -> float:
-        compiled = self._compiled
-        found = None if compiled is None else compiled.nearest(self._crossings.w)
-        if found is not None:
-            return found
-        ends = self.clock == "acks" and np.isfinite(self.linear_acks.reach)
-        fades = self.update != "sampled" and not ends
-        return smallest_singular_value(self._on_axis, self._crossings, fades=fades)
-
-    def _verdict(self) -> int:
-        if self._count < 0 or self._smallest < BOUNDARY:
-            return 0
-        return 1 if self._count == 0 else -1
-
     def _require_one_interval(self) -> None:
         found = {
             node.name: float(node.aqm.update_interval)  # type: ignore[arg-type]
@@ -618,17 +349,3 @@ class NetworkLoop(NoisyNetwork):
                 f'update = "sampled" is of queues that tick together, and update_interval is'
                 f' {shown}: give all the same, or use update="delayed".'
             )
-
-    def _require_one(self, why: str) -> None:
-        if len(self.links) > 1:
-            names = ", ".join(map(repr, self.links))
-            rest = ", ".join(map(repr, self.links[1:]))
-            raise UnsupportedError(
-                f"{why}, and this is of the links {names}: close all but one, e.g. close({rest}),"
-                " or use eigenloci()."
-            )
-
-    def _refuse(self, what: str, remedy: str) -> NoReturn:
-        raise UnsupportedError(
-            f"{what}() has no meaning for the matrix loop of a network: {remedy}."
-        )

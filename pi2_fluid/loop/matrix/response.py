@@ -34,12 +34,12 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec
 
 import numpy as np
 
+from pi2_fluid.loop.matrix.network_matrices import close_with_controllers, control
 from pi2_fluid.loop.matrix.system import MatrixLoop
 from pi2_fluid.loop.response import (
     class_determinant,
     class_response,
     controller_order,
-    controller_polynomials,
     leading_coefficient,
 )
 
@@ -87,20 +87,7 @@ def matrix_response(
         A row for each link whose delay answers, a column for each whose controller acts.
     """
     plant = plant_matrix(loop, s)
-    for column in range(len(loop.controllers)):
-        numerator, denominator = _controller(loop, column, s, half_sample=half_sample)
-        plant[:, :, column] *= (numerator / denominator)[:, None]
-    return plant
-
-
-def _controller(
-    loop: MatrixLoop, number: int, s: ComplexArray, *, half_sample: bool
-) -> tuple[ComplexArray, ComplexArray]:
-    """Numerator and denominator of H, from the unknown of the link to its variable."""
-    numerator, denominator = controller_polynomials(loop.controllers[number], s)
-    if half_sample:
-        numerator = numerator * np.exp(-s * loop.intervals[number] / 2)
-    return loop.units[number] * numerator, denominator
+    return close_with_controllers(loop, plant, s, half_sample=half_sample)
 
 
 @in_blocks
@@ -159,7 +146,7 @@ def matrix_characteristic(
     result: ComplexArray = np.ones(s.shape, dtype=complex)
     for number, controller in enumerate(loop.controllers):
         if number not in without:
-            numerator, denominator = _controller(loop, number, s, half_sample=half_sample)
+            numerator, denominator = control(loop, number, s, half_sample=half_sample)
             ratio = (numerator / denominator)[:, None]
             for queue in np.flatnonzero(loop.acted_on[number]):
                 X[:, :, queue] -= Y[:, :, number] * (ratio * loop.acted_on[number, queue])

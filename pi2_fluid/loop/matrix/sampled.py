@@ -24,10 +24,10 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
 from pi2_fluid.errors import SolverError
+from pi2_fluid.loop.matrix.network_matrices import close_with_updates, mirrored
 from pi2_fluid.loop.matrix.response import plant_matrix
 from pi2_fluid.loop.matrix.system import MatrixLoop
 from pi2_fluid.loop.matrix.ways import Pair
-from pi2_fluid.loop.response import held_polynomials
 from pi2_fluid.loop.sampled import held_sums
 from pi2_fluid.loop.state_space import once
 
@@ -46,6 +46,7 @@ _TAIL: Final = 3  # the last so many coefficients have to be next to nothing
 _ROUNDING: Final = 1e-14
 
 
+@mirrored
 def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None) -> ComplexArray:
     """Return L_d at z = e^{sT}, a matrix for each s.
 
@@ -57,15 +58,10 @@ def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None
     aliases : int, optional
         Pairs of aliases summed; enough for the fastest rate of the classes if not given.
     """
-    below = s.imag < 0.0
-    if below.any():  # at the mirror image of s the mirror image
-        mirrored = sampled_matrix(loop, np.where(below, np.conj(s), s), aliases)
-        unmirrored: ComplexArray = np.where(below[:, None, None], np.conj(mirrored), mirrored)
-        return unmirrored
     T = loop.intervals[0]
-    leading = _leading(loop)
-    counts = _counts(loop)
-    smooth = _far_aliases(loop) if aliases is None and _on_unit_circle(s, T) else None
+    leading = leading_terms(loop)
+    counts = counting_links(loop)
+    smooth = far_aliases(loop) if aliases is None and _on_unit_circle(s, T) else None
     total: ComplexArray
     if smooth is None:
         count = _alias_count(loop, T) if aliases is None else aliases
@@ -82,15 +78,12 @@ def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None
     total *= step
     total[:, counts] *= step / T
     units = np.where(counts, T, 1.0) * loop.units
-    for column, controller in enumerate(loop.controllers):
-        numerator, denominator = held_polynomials(controller, s)
-        total[:, :, column] *= (units[column] * numerator / denominator)[:, None]
-    return total
+    return close_with_updates(loop, total, s, units)
 
 
 def _sum_of_rests(loop: MatrixLoop, s: ComplexArray, aliases: IntArray) -> ComplexArray:
     """Return the sum over some aliases of what G/s is beyond its leading terms."""
-    links, leading, counts = len(loop.signals), _leading(loop), _counts(loop)
+    links, leading, counts = len(loop.signals), leading_terms(loop), counting_links(loop)
     total: ComplexArray = np.zeros((s.size, links, links), dtype=complex)
     block = max(1, _BLOCK // s.size)
     for start in range(0, aliases.size, block):
@@ -104,7 +97,7 @@ def _sum_of_rests(loop: MatrixLoop, s: ComplexArray, aliases: IntArray) -> Compl
 
 
 @once
-def _counts(loop: MatrixLoop) -> BoolArray:
+def counting_links(loop: MatrixLoop) -> BoolArray:
     """Return which links that signal have no queue, and count what arrives."""
     waits: BoolArray = loop.waits[list(loop.signals)]
     return ~waits
@@ -130,7 +123,7 @@ class _Smooth(NamedTuple):
 
 
 @once
-def _far_aliases(loop: MatrixLoop) -> _Smooth | None:
+def far_aliases(loop: MatrixLoop) -> _Smooth | None:
     """Return the sum over all aliases but the two next to 0, on 0 < w <= pi/T.
 
     Their poles are as far from there and farther as this is long, so that some thirty points find
@@ -158,7 +151,8 @@ def _far_aliases(loop: MatrixLoop) -> _Smooth | None:
 
 
 @once
-def _leading(loop: MatrixLoop) -> _Leading:
+def leading_terms(loop: MatrixLoop) -> _Leading:
+    """Return what G/s is at large s."""
     return _Leading.of(loop, 1.0 / loop.intervals[0])
 
 

@@ -9,7 +9,6 @@ what it is sent from the link.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -23,8 +22,9 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.controllers import linearize_aqm
 from pi2_fluid.loop.linearization import feed_through, linearize_sender
 from pi2_fluid.loop.link import Coupling
+from pi2_fluid.loop.matrix.network_matrices import NetworkMatrices
 from pi2_fluid.loop.matrix.ways import Pair, Passing, require_answers_in_time, ways_of
-from pi2_fluid.loop.state_space import Keeping, LinearClass, LinearController
+from pi2_fluid.loop.state_space import LinearClass, LinearController
 from pi2_fluid.network.bottlenecks import NetworkPoint
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.routes import on_their_ways
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixLoop(Keeping):
+class MatrixLoop(NetworkMatrices):
     """A network linearised at rest, with all that has a queue there.
 
     Attributes
@@ -86,11 +86,6 @@ class MatrixLoop(Keeping):
     pairs: tuple[Pair, ...] = ()
 
     @cached_property
-    def rtt(self) -> FloatArray:
-        """Round-trip time of each class, queues included (s)."""
-        return np.array([float(cls.rtt) for cls in self.classes])
-
-    @cached_property
     def delays(self) -> tuple[FloatArray, IntArray, IntArray]:
         """Round-trip times and times to queues, every one once, and which are whose.
 
@@ -139,12 +134,6 @@ class MatrixLoop(Keeping):
                     stacked[field.name] = np.stack(values)[:, None]
             found.append((places, LinearClass(size=size, **stacked)))
         return found
-
-    @cached_property
-    def intervals(self) -> list[float]:
-        """Time between updates of each link that signals (s); inf without updates."""
-        every = [controller.interval for controller in self.controllers]
-        return [math.inf if interval is None else float(interval) for interval in every]
 
     @cached_property
     def units(self) -> FloatArray:

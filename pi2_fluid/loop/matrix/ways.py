@@ -164,9 +164,9 @@ def ways_of(network: Network, point: NetworkPoint, senders: Sequence[Sender]) ->
     first = [link.queue for link in links]
     place_of = np.repeat([link.place for link in links], np.diff([*first, len(waits)]))
     bands = delays[:, scalable.astype(int)].T
-    forward = np.array([_forward(*way) for way in zip(network.flows, places, bands, strict=True)])[
-        :, place_of
-    ]
+    forward = np.array(
+        [arrivals_along(*way) for way in zip(network.flows, places, bands, strict=True)]
+    )[:, place_of]
     parts = (shares * capacity[:, None])[place_of] / np.array(served)[:, None]
     return Ways(
         tuple(links),
@@ -207,8 +207,8 @@ def _require_one_that_waits(node: Node, rest: QueueAtRest, left: float, band: in
     require_plain_sharing(node.aqm, arriving, rest.queue_delay, rest.capacity)
 
 
-def _forward(flow: Flows, route: Sequence[int], delays: FloatArray) -> FloatArray:
-    """Seconds from the source to each node of the route, 0 for others."""
+def arrivals_along(flow: Flows, route: Sequence[int], delays: FloatArray) -> FloatArray:
+    """Return the seconds from the source to each node of the route, 0 for others."""
     times = np.zeros(len(delays))
     now = 0.0
     for place, hop in zip(route, flow.hops or (0.0,) * len(route), strict=True):

@@ -19,6 +19,7 @@
 #include "matrices/algebra.h"
 #include "matrices/bound.h"
 #include "matrices/crossings.h"
+#include "matrices/sampled.h"
 
 namespace nb = nanobind;
 using namespace binding;
@@ -35,6 +36,9 @@ using Line1 = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using Crossovers = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 using Found = nb::typed<nb::tuple, Line1, Curve<2>, Crossovers, Crossovers>;
 
+constexpr double PI = 3.14159265358979323846;
+const std::vector<std::string> SAMPLING = {"interval", "rate", "counts", "units",   "delays",
+                                           "square",   "cube", "far",    "updates", "degrees"};
 constexpr std::size_t STATES = PI2_MATRIX_STATES, CLASS_NUMBERS = 2 * STATES * STATES + 4 * STATES + 2;
 constexpr std::size_t COEFFICIENTS = PI2_CONTROLLER_COEFFICIENTS, CONTROLLER_NUMBERS = 2 * COEFFICIENTS + 3;
 
@@ -60,7 +64,7 @@ std::vector<double> copied(const Tables &table, std::size_t rows, std::size_t co
 
 class MatrixLoop {
   public:
-    explicit MatrixLoop(Told<Described> given, double scale)
+    MatrixLoop(Told<Described> given, double scale, Told<std::optional<Described>> sampling)
     {
         const Entries from(given, "a matrix loop", NAMES);
         const auto line = [&](const char *name) { return from.as<Column>(name); };
@@ -110,21 +114,7 @@ class MatrixLoop {
             queue.push_back(within(signalling(i), 0, plant.queues - 1, "queues"));
         passing = passed(line("passing"), from.as<Places>("passing_at"));
         at_once = passed(line("at_once"), from.as<Places>("at_once_at"));
-        const std::vector<double> ratios = table("controllers", l, CONTROLLER_NUMBERS);
-        const Places degrees = from.as<Places>("degrees");
-        require(degrees.shape(0) == l && degrees.shape(1) == 2, "degrees must have two numbers of each link.");
-        for (std::size_t i = 0; i < l; i++) {
-            pi2_matrix_controller one = {};
-            one.top = within(degrees(i, 0), 0, COEFFICIENTS - 1, "degrees");
-            one.bottom = within(degrees(i, 1), 0, COEFFICIENTS - 1, "degrees");
-            const double *const at = ratios.data() + i * CONTROLLER_NUMBERS;
-            std::copy(at, at + COEFFICIENTS, one.numerator);
-            std::copy(at + COEFFICIENTS, at + 2 * COEFFICIENTS, one.denominator);
-            one.unit = at[2 * COEFFICIENTS];
-            one.factor = at[2 * COEFFICIENTS + 1];
-            one.lag = at[2 * COEFFICIENTS + 2];
-            controllers.push_back(one);
-        }
+        controllers = ratios(from.as<Tables>("controllers"), from.as<Places>("degrees"), l);
         plant.open = within(static_cast<std::int64_t>(open.shape(0)), 1, plant.links, "open");
         for (const Numbers1 &some : {open, closed})
             for (std::size_t i = 0; i < some.shape(0); i++)
@@ -139,12 +129,14 @@ class MatrixLoop {
         require(scale > 0.0, "scale must be positive.");
         plant.scale = scale;
         point();
+        if (!sampling.is_none())
+            sample(sampling);
     }
     MatrixLoop(const MatrixLoop &) = delete;
     MatrixLoop &operator=(const MatrixLoop &) = delete;
 
-    Curve<3> response(Column w) const { return matrices(w, plant.open, pi2_matrix_response); }
-    Curve<3> plant_at(Column w) const { return matrices(w, plant.links, pi2_matrix_plant_at); }
+    Curve<3> response(Column w) const { return matrices(w, curve()); }
+    Curve<3> plant_at(Column w) const { return matrices(w, {respond<pi2_matrix_plant_at>, &plant, plant.links}); }
 
     Curve<1> characteristic(Column w, bool closed) const
     {
@@ -178,10 +170,35 @@ class MatrixLoop {
         return found == PI2_ON_CONTOUR ? -1 : found;
     }
 
+    std::optional<int> count_sampled(double longest, double slow) const
+    {
+        require(sampled.plant != nullptr, "the loop is not sampled.");
+        const double end = PI / sampled.interval, low = 1e-6 * std::min(slow, end);
+        const pi2_curve curve = {pi2_sampled_characteristic, &sampled};
+        pi2_path path = {}, spare = {};
+        int found = 0;
+        pi2_outcome outcome;
+        {
+            nb::gil_scoped_release release;
+            outcome = pi2_path_grid(&path, low, end, std::min(0.4 / longest, end / 8.0), 1.0);
+            if (outcome == PI2_DONE)
+                outcome = pi2_path_follow(&path, &curve, &spare);
+            if (outcome == PI2_DONE)
+                outcome = pi2_path_turns(&path, nullptr, 0.0, &found);
+            pi2_path_free(&path);
+            pi2_path_free(&spare);
+        }
+        if (outcome == PI2_NO_MEMORY)
+            throw std::bad_alloc();
+        if (outcome != PI2_DONE)
+            return std::nullopt;
+        return found == PI2_ON_CONTOUR ? std::numeric_limits<int>::min() : found;
+    }
+
     std::optional<Found> crossings(double turning, bool quiet) const
     {
-        const pi2_matrix_search search = {curve(), pi2_matrix_bound, &sizes, turning,
-                                          std::numeric_limits<double>::infinity()};
+        const double end = sampled.plant ? PI / sampled.interval : std::numeric_limits<double>::infinity();
+        const pi2_matrix_search search = {curve(), pi2_matrix_bound, &sizes, turning, end};
         pi2_matrix_crossings found = {};
         pi2_loci_outcome outcome;
         {
@@ -220,14 +237,75 @@ class MatrixLoop {
     }
 
   private:
-    using At = int (*)(const pi2_matrix_plant *, std::size_t, const double *, number *);
-
+    template <int (*at)(const pi2_matrix_plant *, std::size_t, const double *, number *)>
     static int respond(const void *of, std::size_t n, const double *w, number *values)
     {
-        return pi2_matrix_response(static_cast<const pi2_matrix_plant *>(of), n, w, values);
+        return at(static_cast<const pi2_matrix_plant *>(of), n, w, values);
     }
 
-    pi2_matrices curve() const { return {respond, &plant, plant.open}; }
+    static int respond_sampled(const void *of, std::size_t n, const double *w, number *values)
+    {
+        return pi2_sampled_response(static_cast<const pi2_sampled_matrix *>(of), n, w, values);
+    }
+
+    pi2_matrices curve() const
+    {
+        if (sampled.plant)
+            return {respond_sampled, &sampled, plant.open};
+        return {respond<pi2_matrix_response>, &plant, plant.open};
+    }
+
+    void sample(nb::handle given)
+    {
+        const Entries from(given, "sampling", SAMPLING);
+        const std::size_t l = controllers.size();
+        sampled.interval = from.as<double>("interval");
+        sampled.rate = from.as<double>("rate");
+        require(sampled.interval > 0.0 && sampled.rate > 0.0, "interval and rate must be positive.");
+        const Numbers1 counting = from.as<Numbers1>("counts");
+        const Column seen = from.as<Column>("units"), times = from.as<Column>("delays");
+        require(counting.shape(0) == l && seen.shape(0) == l, "counts and units have one number of each link.");
+        for (std::size_t i = 0; i < l; i++)
+            counts.push_back(counting(i) != 0);
+        units.assign(seen.data(), seen.data() + l);
+        term_delay.assign(times.data(), times.data() + times.shape(0));
+        square = copied(from.as<Tables>("square"), term_delay.size(), l * l, "square");
+        cube = copied(from.as<Tables>("cube"), term_delay.size(), l * l, "cube");
+        const Tables polynomials = from.as<Tables>("far");
+        const std::size_t degrees = polynomials.shape(0);
+        far = copied(polynomials, degrees, 2 * l * l, "far");
+        updates = ratios(from.as<Tables>("updates"), from.as<Places>("degrees"), l);
+        sampled.counts = counts.data();
+        sampled.units = units.data();
+        sampled.update = updates.data();
+        sampled.terms = static_cast<int>(term_delay.size());
+        sampled.delay = term_delay.data();
+        sampled.square = square.data();
+        sampled.cube = cube.data();
+        sampled.degrees = static_cast<int>(degrees);
+        sampled.far = reinterpret_cast<const number *>(far.data());
+        sampled.plant = &plant;
+    }
+
+    static std::vector<pi2_matrix_controller> ratios(const Tables &given, const Places &degrees, std::size_t l)
+    {
+        const std::vector<double> rows = copied(given, l, CONTROLLER_NUMBERS, "controllers");
+        require(degrees.shape(0) == l && degrees.shape(1) == 2, "degrees must have two numbers of each link.");
+        std::vector<pi2_matrix_controller> found;
+        for (std::size_t i = 0; i < l; i++) {
+            pi2_matrix_controller one = {};
+            one.top = within(degrees(i, 0), 0, COEFFICIENTS - 1, "degrees");
+            one.bottom = within(degrees(i, 1), 0, COEFFICIENTS - 1, "degrees");
+            const double *const at = rows.data() + i * CONTROLLER_NUMBERS;
+            std::copy(at, at + COEFFICIENTS, one.numerator);
+            std::copy(at + COEFFICIENTS, at + 2 * COEFFICIENTS, one.denominator);
+            one.unit = at[2 * COEFFICIENTS];
+            one.factor = at[2 * COEFFICIENTS + 1];
+            one.lag = at[2 * COEFFICIENTS + 2];
+            found.push_back(one);
+        }
+        return found;
+    }
 
     static std::vector<double> columns(const pi2_matrix_crossing *found, std::size_t n)
     {
@@ -238,13 +316,13 @@ class MatrixLoop {
         return rows;
     }
 
-    Curve<3> matrices(const Column &w, int rows, At at) const
+    static Curve<3> matrices(const Column &w, const pi2_matrices &of)
     {
-        const std::size_t n = w.shape(0), size = static_cast<std::size_t>(rows);
+        const std::size_t n = w.shape(0), size = static_cast<std::size_t>(of.rows);
         std::vector<Complex> found(n * size * size);
         // A matrix without an inverse somewhere is no number there, as of NumPy's functions.
         for (std::size_t i = 0; i < n; i++)
-            if (!at(&plant, 1, w.data() + i, reinterpret_cast<number *>(found.data() + i * size * size)))
+            if (!of.at(of.of, 1, w.data() + i, reinterpret_cast<number *>(found.data() + i * size * size)))
                 std::fill_n(found.begin() + static_cast<std::ptrdiff_t>(i * size * size), size * size, Complex(NAN, NAN));
         return nb::cast<Curve<3>>(as_array(std::move(found), {n, size, size}));
     }
@@ -288,7 +366,10 @@ class MatrixLoop {
     std::vector<pi2_matrix_class> classes;
     std::vector<int> ahead, waits, queue, order;
     std::vector<pi2_passed> passing, at_once;
-    std::vector<pi2_matrix_controller> controllers;
+    std::vector<pi2_matrix_controller> controllers, updates;
+    pi2_sampled_matrix sampled = {};
+    std::vector<int> counts;
+    std::vector<double> units, term_delay, square, cube, far;
 };
 
 } // namespace
@@ -296,8 +377,10 @@ class MatrixLoop {
 void register_matrices(nb::module_ &module)
 {
     nb::class_<MatrixLoop>(module, "MatrixLoop", "A loop of several links by the rate clock.")
-        .def(nb::init<Told<Described>, double>(), nb::arg("given"), nb::arg("scale"),
-             R"(Take the numbers of `pi2_matrix_plant` and `pi2_matrix_sizes` by their names.
+        .def(nb::init<Told<Described>, double, Told<std::optional<Described>>>(), nb::arg("given"), nb::arg("scale"),
+             nb::arg("sampling").none() = nb::none(),
+             R"(Take the numbers of `pi2_matrix_plant` and `pi2_matrix_sizes` by their names, and of a sampled loop those of
+`pi2_sampled_matrix`.
 
 Raises
 ------
@@ -312,6 +395,11 @@ ValueError
         .def("bound", &MatrixLoop::bound, nb::arg("w"), "Return an upper bound of all eigenvalues of L from w on.")
         .def("count", &MatrixLoop::count, nb::arg("longest"), nb::arg("slow"), nb::kw_only(), nb::arg("closed"),
              "Return how many modes grow, -1 on the boundary; None where the curve was not followed.")
+        .def("count_sampled", &MatrixLoop::count_sampled, nb::arg("longest"), nb::arg("slow"),
+             R"(Return how many zeros beyond those of `count` with open loops a sampled loop has outside the unit circle.
+
+The smallest int if one is on it; None where the curve was not followed.
+)")
         .def("crossings", &MatrixLoop::crossings, nb::arg("turning"), nb::kw_only(), nb::arg("quiet"),
              R"(Return w, the loci there as columns, and rows of gain and of phase crossovers; None where they are not safe.
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from pi2_fluid.loop.acks.plant import answer_of, window_bound
 from pi2_fluid.loop.matrix.acks.system import AckMatrixLoop
+from pi2_fluid.loop.matrix.network_matrices import close_with_controllers
 from pi2_fluid.loop.response import controller_polynomials
 
 if TYPE_CHECKING:
@@ -162,13 +163,7 @@ def matrix_response(
         A row for each link whose delay answers, a column for each whose controller acts.
     """
     plant = plant_matrix(loop, s)
-    for column, controller in enumerate(loop.controllers):
-        numerator, denominator = controller_polynomials(controller, s)
-        ratio = numerator / denominator
-        if half_sample:
-            ratio = ratio * np.exp(-s * loop.intervals[column] / 2)
-        plant[:, :, column] *= ratio[:, None]
-    return plant
+    return close_with_controllers(loop, plant, s, half_sample=half_sample)
 
 
 def plant_bound(loop: AckMatrixLoop, w: float) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from pi2_fluid.loop.acks.sampled import ALIASES, alias_weights
 from pi2_fluid.loop.matrix.acks.response import plant_matrix
 from pi2_fluid.loop.matrix.acks.system import AckMatrixLoop
-from pi2_fluid.loop.response import held_polynomials
+from pi2_fluid.loop.matrix.network_matrices import close_with_updates, mirrored
 from pi2_fluid.loop.sampled import held_sums
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _BLOCK: Final = 2**14  # frequencies of aliases at once
 
 
+@mirrored
 def sampled_matrix(loop: AckMatrixLoop, s: ComplexArray, aliases: int = ALIASES) -> ComplexArray:
     """Return L_d at z = e^{sT}, a matrix for each s.
 
@@ -34,11 +35,6 @@ def sampled_matrix(loop: AckMatrixLoop, s: ComplexArray, aliases: int = ALIASES)
     aliases : int
         Pairs of aliases summed.
     """
-    below = s.imag < 0.0
-    if below.any():  # at the mirror image of s the mirror image
-        mirrored = sampled_matrix(loop, np.where(below, np.conj(s), s), aliases)
-        unmirrored: ComplexArray = np.where(below[:, None, None], np.conj(mirrored), mirrored)
-        return unmirrored
     T, count = loop.intervals[0], len(loop.signals)
     numbers, whole, mean = alias_weights(aliases)
     total, level = np.zeros((2, s.size, count, count), dtype=complex)
@@ -63,7 +59,4 @@ def sampled_matrix(loop: AckMatrixLoop, s: ComplexArray, aliases: int = ALIASES)
     everywhere = T**2 * held_sums(0.0 * T, np.exp(-s * T))[0]
     total += level * (everywhere - known)[:, None, None]
     total *= (-np.expm1(-s * T) / T)[:, None, None]
-    for column, controller in enumerate(loop.controllers):
-        numerator, denominator = held_polynomials(controller, s)
-        total[:, :, column] *= (numerator / denominator)[:, None]
-    return total
+    return close_with_updates(loop, total, s, loop.units)

@@ -17,10 +17,11 @@ from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.acks.linearization import linearize_class
 from pi2_fluid.loop.acks.plant import AckClass, exchange_landmarks
+from pi2_fluid.loop.matrix.network_matrices import NetworkMatrices
 from pi2_fluid.loop.matrix.system import linearize_network
-from pi2_fluid.loop.state_space import Keeping, LinearController
+from pi2_fluid.loop.matrix.ways import arrivals_along
+from pi2_fluid.loop.state_space import LinearController
 from pi2_fluid.network.bottlenecks import NetworkPoint
-from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.routes import on_their_ways, places_of
 
@@ -51,7 +52,7 @@ class Ways(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class AckMatrixLoop(Keeping):
+class AckMatrixLoop(NetworkMatrices):
     """A network linearised at rest by acknowledgements, with all that has a queue there.
 
     Attributes
@@ -89,17 +90,6 @@ class AckMatrixLoop(Keeping):
     heard: FloatArray
     passive: Ways
     bunch: float
-
-    @cached_property
-    def rtt(self) -> FloatArray:
-        """Round-trip time of each class, queues included (s)."""
-        return np.array([float(cls.rtt) for cls in self.classes])
-
-    @cached_property
-    def intervals(self) -> list[float]:
-        """Time between updates of each link that signals (s); inf without updates."""
-        every = [controller.interval for controller in self.controllers]
-        return [np.inf if interval is None else float(interval) for interval in every]
 
     @cached_property
     def reach(self) -> float:
@@ -251,19 +241,10 @@ def _ways_of(
     delays = point.numbers("queue_delay")
     forward = np.array(
         [
-            _arrivals(flow, route, np.where(dual & ahead, 0.0, delays))[places]
+            arrivals_along(flow, route, np.where(dual & ahead, 0.0, delays))[places]
             for flow, route, ahead in zip(network.flows, routes, l4s, strict=True)
         ]
     )
     shares = point.numbers("share")[places].T
     shares = shares / np.sum(waits * shares, axis=0)
     return Ways(crosses, waits, forward * crosses, waits * delays[places], shares * crosses)
-
-
-def _arrivals(flow: Flows, route: Sequence[int], delays: FloatArray) -> FloatArray:
-    """Return the seconds from the source to each node of the route, 0 for others."""
-    times, now = np.zeros(len(delays)), 0.0
-    for place, hop in zip(route, flow.hops or (0.0,) * len(route), strict=True):
-        times[place] = now + float(hop)
-        now = times[place] + delays[place]
-    return times
