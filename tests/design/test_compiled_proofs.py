@@ -119,3 +119,25 @@ def test_as_many_boxes_are_cut_as_by_the_twin(most, exact):
     )
     assert found == twin
     assert (found is None) == (most == 40)
+
+
+def test_some_of_the_boxes_are_read_as_all_are(rng):
+    """NumPy lays columns that it picks by number one behind the other."""
+    boxes = boxes_near(rng, 20, 0.016)
+    family = Family(False, 0.5, True, 0.16, 3.2, 0.016, "sampled", False)
+    proof = proof_of(family, 3, **LIMITS)
+    picked = boxes.take(np.arange(5, 20))
+    sliced = boxes.take(slice(5, 20))
+    for one, other in zip(
+        proof.rounds(picked.rows, 1, 0, 10**6, 0.0, 1e9),
+        proof.rounds(np.ascontiguousarray(sliced.rows), 1, 0, 10**6, 0.0, 1e9),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(proof.enclose(picked.rows), proof.enclose(boxes.rows)[:, 5:])
+
+
+@pytest.mark.slow
+def test_a_check_with_a_rate_is_proved():
+    found = pf.check(pf.Pi2(), rtt="100ms", rate="20Mbit/s", flows=(1, 20))
+    assert found[0].guarantee == "proved"

@@ -88,7 +88,8 @@ class Boxes:
     @property
     def rows(self) -> FloatArray:
         """Centres and half-widths one below the other."""
-        return np.concatenate([self.centre, self.half])
+        # Columns that `take` picked lie one behind the other, which compiled code does not read.
+        return np.ascontiguousarray(np.concatenate([self.centre, self.half]))
 
     def take(self, which: NDArray[Any] | slice) -> Boxes:
         """Return some of them."""
