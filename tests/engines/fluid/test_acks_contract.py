@@ -55,6 +55,13 @@ CASES: dict[str, pf.Scenario] = {
     "given": scenario(
         pf.Imposed(queue=pf.DualPi2(), p_prime=GIVEN, hold="15ms"), AVOIDING, L4S, duration=0.8
     ),
+    "counts of what has no window": scenario(
+        PI2,
+        AVOIDING,
+        pf.Flows(pf.Cbr(rate="1Mbit/s", thinned=False), 1, "40ms", name="calls"),
+        changes=[pf.Change("0.2s", counts={"calls": 4}), pf.Change("0.6s", counts={"calls": 2})],
+        duration=0.8,
+    ),
     "counts": scenario(
         PI2,
         dataclasses.replace(AVOIDING, count=4),

@@ -104,7 +104,9 @@ def _pack_node(run: Integrator, link: Link) -> dict[str, Any]:
 
 def _pack_class(run: Integrator, i: int) -> dict[str, Any]:
     sender, source = run.senders[i], run.sources[i]
-    window, copied = source.window, run.copied[i] if run.copied else None
+    # What sends at a constant rate has no window to begin with that of another.
+    window = source.window
+    copied = run.copied[i] if run.copied and window is not None else None
     return {
         "law": sender_program(sender),
         "state": _state(sender) if window is None else [window.now.size, *window.now.rest],
