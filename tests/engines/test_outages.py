@@ -124,6 +124,18 @@ def test_an_outage_is_the_limit_of_ever_less_capacity(clock: str, links: str) ->
     assert off[1] < off[0]
 
 
+@pytest.mark.parametrize("links", ["a", "ab"])
+@pytest.mark.parametrize("clock", ["rate", "acks"])
+def test_delays_of_a_link_that_is_out_are_of_its_backlog(clock: str, links: str) -> None:
+    nodes = [pf.Node(name, pf.Link("1Mbit/s"), pf.Pi2()) for name in links]
+    network = pf.Network(nodes, pf.Flows(pf.Reno(), 5, "50ms", route=tuple(links)))
+    out = pf.Scenario("0.4s", network=network, changes=pf.Change(0.1, 0.0, link="a"))
+    found = pf.simulate(out, pf.Fluid(clock=clock)).isel(time=-1)
+    queue, delay = (float(found[name].values.flat[0]) for name in ("queue", "queue_delay"))
+    assert queue > 5.0
+    assert delay == pytest.approx(queue * 12e3 / 1e6, rel=1e-6)
+
+
 @pytest.mark.slow
 def test_hundreds_of_steps_down_to_a_crawl_are_solved_as_both_bodies_solve_them() -> None:
     # At 10 kbit/s a queue takes a minute: the delayed instant moves a thousand times as fast as

@@ -84,7 +84,8 @@ def _waits(flow: Flows, out: set[str], only: str) -> bool:
 def report_outages(trace: Trace, scenario: Scenario) -> Trace:
     """Return a trace with capacity 0 where a link was out.
 
-    Its queue delay is that of its backlog at the capacity of before, as packets report it.
+    Its queue delay is that of its backlog at the capacity of before, as packets report it. By
+    acknowledgements a trace has how long the head has waited, which says nothing of that.
     """
     if not has_outages(scenario):
         return trace
@@ -95,7 +96,8 @@ def report_outages(trace: Trace, scenario: Scenario) -> Trace:
     usual /= 8.0 * float(scenario.packet_size)
     place = np.maximum.accumulate(np.where(out, -1, np.arange(len(out))[:, np.newaxis]), axis=0)
     before = np.where(place < 0, usual, np.take_along_axis(capacity, np.maximum(place, 0), axis=0))
-    part = np.where(out, capacity / before, 1.0)
-    delay = trace.queue_delay * (part[..., np.newaxis] if trace.queue_delay.ndim == 3 else part)
-    shown = np.where(out, 0.0, capacity).reshape(trace.capacity.shape)
+    if trace.queue_delay.ndim == 3:
+        out, before = out[..., np.newaxis], before[..., np.newaxis]
+    delay = np.where(out, trace.queue / before, trace.queue_delay)
+    shown = np.where(out.reshape(capacity.shape), 0.0, capacity).reshape(trace.capacity.shape)
     return trace._replace(queue_delay=delay, capacity=shown)
