@@ -233,7 +233,7 @@ def test_what_means_nothing_is_one_sentence(capsys, words, said):
 
 def test_check_knows_the_words_before_it_judges(capsys):
     assert_bad_input(
-        capsys, ["check", SLOW_QUEUE, "--traffic", "hom"], "traffic = 'hom' is", "'home'"
+        capsys, ["check", SLOW_QUEUE, "--traffic", "hom"], "--traffic hom is", "'home'"
     )
 
 

@@ -95,7 +95,7 @@ def test_a_scenario_may_name_its_node() -> None:
         (TEXT + HEAD, r"\[link\] is the only link of a scenario or its queue, and \[\[node\]\]"),
         (HEAD, r"\[link\] is of a scenario, and a network has \[\[node\]\] and \[\[flows\]\] only"),
         (TEXT.replace('name = "a"\n', ""), r"\[\[node\]\] 1: name is missing: give what routes"),
-        (TEXT.replace("capacity", "speed"), r"\[\[node\]\] 1: speed is unknown: give one of"),
+        (TEXT.replace("capacity", "speed"), r"\[\[node\]\] 1: speed is unknown: give 'capacity'"),
         (TEXT.replace('kind = "pie"', 'kind = "x"'), r"\[\[node\]\] 2: \[node.aqm\] kind = 'x' is"),
         (TEXT.replace("[node.aqm]", "[node.link]"), r"\[\[node\]\] 1: link is unknown: give"),
         (TEXT.replace('["a", "b"]', '["a", "c"]'), r"flows\]\] 1 route = .* has 'c', which is no"),

@@ -79,7 +79,13 @@ def main() -> None:
     # Nearly all that a command makes lives until it ends: looking for what does not after every
     # 700 objects, as Python does, takes a tenth of its time.
     gc.set_threshold(_OBJECTS)
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if code == codes.PIPE_CLOSED:
+        # What is left to write has no reader either.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)
 
 
 class _Closed(io.TextIOBase):
@@ -152,10 +158,6 @@ def _run_plain(arguments: Sequence[str]) -> int | None:
     except OSError as error:
         if error.errno != errno.EPIPE:
             raise
-        # What is left to write has no reader either.
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return codes.PIPE_CLOSED
     return 0
 
