@@ -379,3 +379,10 @@ def test_any_link_may_have_a_law_that_has_no_such_clock(aqm: pf.Aqm, why: str) -
     network = pf.Network([first, dataclasses.replace(second, aqm=aqm)], parking().flows)
     with refused(pf.UnsupportedError, why):
         acks(pf.Scenario("0.2s", network=network))
+
+
+def test_a_class_that_never_sends_is_named_as_it_was_given() -> None:
+    late = pf.Flows(pf.Reno(), 50, "50ms", "late", start=0.1, start_jitter=0.05)
+    network = pf.Network(pf.Node("a", pf.Link("10Mbit/s", 1000), PI2), [late])
+    with refused(pf.UnsupportedError, "'late' has no flows that ever send"):
+        acks(pf.Scenario("0.3s", network=network, changes=pf.Change(0.05, counts={"late": 0})))

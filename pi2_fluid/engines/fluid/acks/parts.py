@@ -135,8 +135,9 @@ def _parts(scenario: Scenario, flow: Flows, name: str) -> Iterator[_Part]:
     # Those of one beginning: who stay longest first.
     present = [part for part in found if part.number > 0.0]
     if not present:
+        # A cohort's name is that of its class, a zero byte and its number.
+        given = show_value(name.partition("\N{NULL}")[0])
         raise UnsupportedError(
-            f"{show_value(name)} has no flows that ever send: leave the class out, or give it a"
-            " count above 0."
+            f"{given} has no flows that ever send: leave the class out, or give it a count above 0."
         )
     yield from sorted(present, key=lambda part: (part.since, -part.until))
