@@ -83,7 +83,8 @@ class Traffic(Written):
     ScenarioError
         If there is no cell, or two have one name.
     QuantityError, DomainError
-        If a number is none of its unit, outside its range, or the first of two the larger.
+        If a number is none of its unit, outside its range, or the first of two the larger; if a
+        word or a file is given twice.
     QuantityError, DomainError, ScenarioError, UnsupportedError
         Naming file, cell and key of what is wrong there.
 
@@ -313,8 +314,18 @@ def _family_of(source: object) -> _Family:
     if isinstance(source, Mapping):
         return _Family([_named(name, scenario) for name, scenario in source.items()])
     if isinstance(source, Iterable):
+        source = tuple(source)
+        _require_each_once(source)
         return _Family([cell for each in source for cell in _family_of(each).cells])
     raise ScenarioError(f"traffic = {show_value(source)} is no family: give {_ways()}.")
+
+
+def _require_each_once(sources: Sequence[object]) -> None:
+    """Refuse a word or a file that is given twice."""
+    words = [str(source) for source in sources if isinstance(source, (str, Path))]
+    for number, word in enumerate(words):
+        if word in words[:number]:
+            raise QuantityError(f"traffic = {show_value(word)} is given twice: give it once.")
 
 
 def _family_at(source: str | Path) -> _Family:

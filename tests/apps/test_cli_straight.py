@@ -127,6 +127,7 @@ def test_a_pipe_that_closes_early_is_no_verdict():
         (["--flows", "0:5", "--rate", "1Mbit/s"], "--flows '0:5' has no flows"),
         (["--flows", "3:"], "--flows 3: bounds no load"),
         (["--traffic", "nowhere"], "--traffic nowhere is no word"),
+        (["--traffic", "home", "--traffic", "home"], "--traffic home is given twice"),
         (["--rtt"], "see pi2-fluid check -h"),
     ],
 )

@@ -98,7 +98,7 @@ def test_a_warning_is_a_line(capsys: Any) -> None:
     ("words", "said"),
     [
         (["homes"], "traffic = 'homes' is no word"),
-        (["home", "home"], "are both called"),
+        (["home", "home"], "'home' is given twice: give it once"),
         (["home", "--rate", "fast"], "--rate fast"),
         (["home", "--rtt", "80ms..10ms"], "--rtt 80ms,10ms ends before it begins"),
         (["home", "--rtt", "1ms..2ms..3ms"], "--rtt '1ms..2ms..3ms' is no span of times"),

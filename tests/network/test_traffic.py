@@ -267,6 +267,11 @@ class TestRefused:
         with refused(pf.ScenarioError, "cells 1 and 2 are both called 'a'"):
             pf.Traffic([scenario(name="a"), scenario(name="a")])
 
+    @pytest.mark.parametrize("given", [("home", "home"), ["home", "office", "home"]])
+    def test_a_word_given_twice(self, given: Any) -> None:
+        with refused(pf.QuantityError, "traffic = 'home' is given twice: give it once"):
+            pf.Traffic(given)
+
     def test_several_nodes(self) -> None:
         nodes = [pf.Node(name, LINK, QUEUE) for name in ("a", "b")]
         flows = pf.Flows(pf.Cubic(), 2, "30ms", route=("a", "b"))
