@@ -103,14 +103,17 @@ def _controller(aqm: Aqm, states: FloatArray) -> FloatArray:
 def _window(of: LinearNetwork, stretch: Stretch, i: int) -> FloatArray | float:
     """Return the window of a class: without one, what it sends in a round trip, dropped or not."""
     stage, times, values = stretch
-    where, mode, mine = of.places.windows[i], stage.mode, stage.classes[i]
+    where, mode = of.places.windows[i], stage.mode
     if of.listens[i]:
         result: FloatArray = values[:, where.start]
         return result
     if not mode.active[i] or mode.counts[i] <= 0.0:
         return 0.0
-    rtt = of.base_rtt[i] if mine is None else mine.rtt
+    # What it sends depends on no round-trip time, so that the product is linear in this one.
+    queues = [of.places.delays + queue for queue in of.layout.paths[i].queues]
+    rtt = of.base_rtt[i] + values[:, queues].sum(axis=1)
     x = tuple(values[0, where].tolist())
-    sent = float(of.senders[i].sending_rate(x if len(x) > 1 else x[0], rtt)) * rtt
+    rate = float(of.senders[i].sending_rate(x if len(x) > 1 else x[0], of.base_rtt[i]))
+    sent: FloatArray = rate * rtt
     begun: FloatArray = np.where(times > of.flows[i].start, sent, 0.0)
     return begun if mode.ramping[i] else sent

@@ -79,7 +79,7 @@ class Trajectory:
         Raises
         ------
         SolverError
-            If the steps become too small or too many.
+            If the steps become too small or too many, or an unstable loop outgrows all numbers.
         """
         place, end = 0, float(samples[-1])
         while place < len(samples):
@@ -129,8 +129,9 @@ class Trajectory:
             self.h = h * max(_SHRINKS, _SAFE * part ** (-1.0 / _ORDER))
         if not np.all(np.isfinite(step.end)) or not np.isfinite(step.error):
             raise SolverError(
-                f"the trajectory is no longer finite at t = {self.t:g} s: give a shorter step, or"
-                " a scenario of less extreme numbers."
+                f"the linear trajectory grows without bound, and is no longer finite at t ="
+                f" {self.t:g} s, since its loop is unstable, whatever the step: shorten the run, or"
+                " give gains at which the loop is stable, as those of tune()."
             )
         grown = h * min(_GROWS, _SAFE * max(part, 1e-16) ** (-1.0 / _ORDER))
         # One that was cut short says nothing of how long the next may be.
