@@ -253,6 +253,45 @@ def test_margins_on_a_grid() -> None:
 # What is refused
 
 
+def narrow(buffer: int) -> pf.Network:
+    """A link that holds fewer packets than rest in it."""
+    one = network(8.0)
+    node = one.nodes[0]
+    return replace(one, nodes=(replace(node, link=replace(node.link, buffer=buffer)),))
+
+
+def steep(times: float, interval: str = "16ms") -> pf.Network:
+    """The usual gains so many times."""
+    gains = {"alpha": 0.3125 * times, "beta": 3.125 * times, "update_interval": interval}
+    return network(8.0, pf.Pi2(drop_at="dequeue", ecn=True, **gains))  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_a_little_beyond_the_boundary_it_has_margins() -> None:
+    """Twice the gain takes 6 dB, also from a margin of less."""
+    margins = [float(pf.loop.by_segments(steep(times)).gain_margin_db) for times in (2.0, 4.0)]
+    assert margins[0] > 0.0 > margins[1]
+    assert margins[0] - margins[1] == pytest.approx(20.0 * np.log10(2.0), abs=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("times", "interval"), [(16.0, "16ms"), (128.0, "16ms"), (1.0, "10us")])
+def test_far_beyond_the_boundary_it_says_so(times: float, interval: str) -> None:
+    with refused(pf.DomainError, "far beyond its boundary, at a gain margin of about -"):
+        pf.loop.by_segments(steep(times, interval))
+
+
+@pytest.mark.slow
+def test_a_scenario_is_its_network_at_the_beginning() -> None:
+    one = network(8.0)
+    node, late = one.nodes[0], replace(one.flows[0], count=4, name="late", start="5s")
+    flows = (one.flows[0], late)
+    change = pf.Change("10s", capacity="5Mbit/s")
+    scenario = pf.Scenario("20s", node.link, node.aqm, flows, change)
+    whole = pf.loop.by_segments(replace(one, flows=flows))
+    np.testing.assert_array_equal(pf.loop.by_segments(scenario).loop, whole.loop)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -267,6 +306,7 @@ def test_margins_on_a_grid() -> None:
         ({"network": network(300.0)}, "where 3 to 100 can be counted"),
         ({"leave_out": "scatter"}, "leave_out = 'scatter' is no list"),
         ({"leave_out": ["bunch"]}, "leave_out has 'bunch', which is no part"),
+        ({"network": narrow(3)}, "packets waiting at rest, and the buffer of 3 is full before"),
         ({"frequencies": [3.0, 2.0]}, "no rising row of numbers"),
     ],
 )

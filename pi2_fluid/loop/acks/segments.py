@@ -19,6 +19,7 @@ from pi2_fluid.loop.acks.counted import (
     place_of,
 )
 from pi2_fluid.loop.lines import Crossed, crossed_on
+from pi2_fluid.network.equilibrium import require_room
 from pi2_fluid.network.network import Network, refuse_several
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.records.record import declares
@@ -55,7 +56,9 @@ def by_segments(
     network : Network or Scenario
         One queue with a PI controller, or a dual queue, and any classes of flows. Classes of
         `Reno`, `CReno` and `Cubic` with 3 to 100 segments a flow are counted, one at least. Others
-        answer as in `Loop(clock="acks")`, DCTCP by its law "renewal".
+        answer as in `Loop(clock="acks")`, DCTCP by its law "renewal". A scenario is
+        taken as ``Loop(scenario.network)``: all its flows, whenever they start and stop, at the
+        capacity and the counts of its beginning, without its changes.
     frequencies : sequence of float, optional
         rad/s, rising, at which L is returned. By default fourteen around both crossovers.
     leave_out : collection of str
@@ -89,7 +92,8 @@ def by_segments(
     ------
     QuantityError, DomainError
         If an argument is not as it should be, or a class that is counted has more segments than 100
-        or fewer than 3.
+        or fewer than 3; if the buffer holds less than waits at rest; if the loop is far beyond its
+        boundary, where its gain falls through 1 and its phase has long passed -180 degrees.
     UnsupportedError
         If there are several queues, no class that is counted, or no PI controller.
     SolverError
@@ -123,6 +127,7 @@ def by_segments(
     one = _require_countable(one)
     parts = _parts(leave_out)
     place = place_of(one, parts)
+    require_room(place.loop.operating_point.queue, one.nodes[0].link)
     margins = place.loop.margins()
     ends = sorted((float(margins.gain_crossover), float(margins.phase_crossover)))
     if not np.isfinite(ends[1]):
@@ -140,6 +145,7 @@ def by_segments(
     phase = np.unwrap(np.angle(plain))
     phase -= 2.0 * np.pi * np.ceil((phase[0] - 0.5 * np.pi) / (2.0 * np.pi))
     found = crossed_on(grid, np.log(abs(plain)) + smooth.real, phase + smooth.imag)
+    _require_margins(found, float(margins.gain_margin_db))
     loop = mean_loop(place, omega) * factor[np.searchsorted(knots, omega)]
     return _dataset(omega, loop, found, float(place.loop.operating_point.controller), place)
 
@@ -167,6 +173,15 @@ def _require_countable(network: object) -> Network:
             ' signal: give a class of Reno(), CReno() or Cubic(), or ask Loop(clock="acks").'
         )
     return replace(network, flows=tuple(_renewing(flow) for flow in network.flows))
+
+
+def _require_margins(found: Crossed, of_mean: float) -> None:
+    """Refuse loops whose phase passes -180 degrees far below where their gain falls through 1."""
+    if found.phase_margin_deg < 0.0 and not np.isfinite(found.gain_margin_db):
+        raise DomainError(
+            f"the loop is far beyond its boundary, at a gain margin of about {of_mean:.2g} dB: give"
+            ' lower gains, or ask Loop(clock="acks").'
+        )
 
 
 def _renewing(flow: Flows) -> Flows:
