@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+from typing import Any
 
 import numpy as np
 import pytest
 import write_gallery
+from matplotlib.figure import Figure
 
 from pi2_fluid.papers.ours import six_decibels as ours
 from pi2_fluid.papers.ours import what_gains_buy
@@ -76,3 +78,34 @@ def test_the_page_of_outcomes_says_how_flat_the_least_is() -> None:
         assert 0.28 < found["beta_256"] / 256 * rtt < 0.35
     assert design == pytest.approx([0.26, 0.09, 0.01], abs=0.005)
     assert 0.03 < min(off) < max(off) < 0.12
+
+
+def rows_of(table: str, *keys: str) -> list[dict[str, Any]]:
+    """Return recorded numbers as they are drawn: of each value of the keys, arrays."""
+    found: dict[tuple[float, ...], list[dict[str, float]]] = {}
+    for row in recorded(table):
+        found.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return [
+        {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        | dict(zip(keys, values, strict=True))
+        for values, rows in found.items()
+    ]
+
+
+@pytest.mark.slow
+def test_no_label_lies_on_a_line() -> None:
+    figure = Figure((10.4, 5.0))
+    left, right = figure.subplots(1, 2)
+    least = rows_of("_least", "alpha_256")
+    ours._draw_spreads(left, rows_of("", "rtt_s"), rows_of("_packets", "rtt_s", "beta_256"), least)
+    ours._draw_margins(right, least, rows_of("_deployed", "alpha_256", "beta_256"))
+    figure.draw_without_rendering()
+    for ax in (left, right):
+        # "alpha ..." stands at the edge, where the line of 6 dB ends.
+        for text in (text for text in ax.texts if not text.get_text().startswith("alpha")):
+            box = text.get_window_extent()
+            paths = [line.get_transform().transform_path(line.get_path()) for line in ax.lines]
+            assert not any(box.count_contains(path.vertices) for path in paths), text.get_text()
+            lines = [path for path in paths if len(path.vertices) > 1]
+            crossing = [path for path in lines if path.intersects_bbox(box, filled=False)]
+            assert not crossing, text.get_text()

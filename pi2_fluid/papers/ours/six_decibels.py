@@ -34,6 +34,12 @@ DEPLOYED: Final = ((12, 643), (41, 819), (41, 1200), (41, 1800))
 _INTEGRALS: Final = (1, ALPHA, 41)
 #: Part of the target, below which a mean delay is no longer that of the linear loop.
 _LOW: Final = 0.95
+#: Of each curve, where its margin is written beside its circle, clear of lines and squares.
+_MARGINS: Final = {
+    0.025: ((0, -8), "center"),
+    0.065: ((8, -6), "left"),
+    0.115: ((-10, -7), "right"),
+}
 _BIN: Final = 0.02  # s
 _DURATION, _SETTLED = 40.0, 10.0  # s
 _WIDE: Final = 6.0  # dB
@@ -155,14 +161,15 @@ def _draw_spreads(ax: Axes, curves: Rows, packets: Rows, best: Rows) -> None:
         ax.plot(row["beta_256"], 1e3 * row["delay_sd_s"], color=color)
         start = row["beta_256"][0], 1e3 * row["delay_sd_s"][0]
         ax.annotate(
-            f"R = {quantity_text(rtt, 'time')}", start, (4, 14), textcoords="offset points",
-            color=color, fontsize=9,
+            f"R = {quantity_text(rtt, 'time')}", start, (-13, 7), textcoords="offset points",
+            color=color, fontsize=8,
         )  # fmt: skip
         place = list(chosen["rtt_s"]).index(rtt)
         x, y = chosen["beta_256"][place], 1e3 * chosen["delay_sd_s"][place]
         ax.plot([x], [y], "o", markersize=9, markerfacecolor="none", markeredgecolor=color)
+        shift, side = _MARGINS[rtt]
         ax.annotate(
-            f"{chosen['gain_margin_db'][place]:.1f} dB", (x, y), (0, -8), ha="center", va="top",
+            f"{chosen['gain_margin_db'][place]:.1f} dB", (x, y), shift, ha=side, va="top",
             textcoords="offset points", color=color, fontsize=9,
         )  # fmt: skip
         for point in (point for point in packets if point["rtt_s"] == rtt):
@@ -173,7 +180,7 @@ def _draw_spreads(ax: Axes, curves: Rows, packets: Rows, best: Rows) -> None:
                 [point["beta_256"]], [runs.mean()], ends, color=color, marker="x" if low else "s",
                 markersize=4.5 if low else 3.5, elinewidth=0.9, markerfacecolor="white", zorder=4,
             )  # fmt: skip
-    ax.set(xscale="log", ylim=(0, 6), xlim=(_BETAS[0], _BETAS[-1]))
+    ax.set(xscale="log", ylim=(0, 6), xlim=(215.0, _BETAS[-1]))
     ax.set_xticks(_TRIED, [f"{beta}" for beta in _TRIED])
     ax.minorticks_off()
     ax.set(xlabel=f"beta [1/{_PARTS} Hz]", ylabel="standard deviation of the delay [ms]")
@@ -193,10 +200,11 @@ def _draw_margins(ax: Axes, best: Rows, deployed: Rows) -> None:
         margins = row["gain_margin_db"]
         ax.plot(1e3 * row["rtt_s"], margins, color=color, linestyle="-.", linewidth=1.2)
         ax.annotate(
-            f"{row['alpha_256']}/{row['beta_256']}", (1e3 * row["rtt_s"][1], margins[1]), (6, 6),
-            textcoords="offset points", color=color, fontsize=9,
+            f"{row['alpha_256']}/{row['beta_256']}", (1e3 * row["rtt_s"][0], margins[0]), (-4, 0),
+            ha="right", va="center", textcoords="offset points", color=color, fontsize=9,
         )  # fmt: skip
     ax.axhline(_WIDE, color="0.6", linewidth=0.8)
+    ax.set_xlim(left=10.0)  # room for what curves are called
     ax.set(xlabel="round-trip time with the queue [ms]", ylabel="gain margin by acks [dB]")
     ax.grid(visible=True)
 
