@@ -33,7 +33,11 @@ LAWS = {
     "creno pi2": (pf.CReno(), pf.Pi2),
     "reno coupled": (pf.Reno(), pf.CoupledPi2),
     "scalable coupled": (pf.Scalable(), pf.CoupledPi2),
-    "scalable pie": (pf.Scalable(), lambda **gains: pf.Pie(table="none", **gains)),
+    "scalable pie": (
+        pf.Scalable(),
+        lambda **gains: pf.Pie(table="none", derandomize=False, **gains),
+    ),
+    "scalable spread pie": (pf.Scalable(), lambda **gains: pf.Pie(table="none", **gains)),
 }
 
 
@@ -58,6 +62,9 @@ class Case:
         if self.law.startswith("scalable"):
             k = 2.0 if self.law.endswith("coupled") else 1.0
             kappa, D = k / p, 2 * sR / p + e
+            if "spread" in self.law:  # flows hear u/1.85 up to u = 0.85, then a straight line to 1
+                end = 0.85 / 1.85
+                kappa *= 1 / 1.85 if p < end else (1 - end) / (1 - 0.85)
             if self.terms == "exact":
                 D = D + (1 - e) / (1 + sR)
         else:
