@@ -82,8 +82,12 @@ def response(
     if isinstance(queue, pf.CoupledPi2):
         m = m * (1.0 if classic else queue.k)
     elif not isinstance(queue, pf.Pi2):
-        p = p_prime**2 if classic else p_prime
-        m = m * queue.gain_factor(p) / (2.0 * p_prime if classic else 1.0)
+        p, slope = p_prime**2 if classic else p_prime, 1.0
+        if isinstance(queue, pf.Pie) and queue.signal_spacing:  # hears u/1.85 to 0.85, then to 1
+            few = p < 0.85 / 1.85
+            slope = np.where(few, 1.0 / 1.85, (1.0 - 0.85 / 1.85) / 0.15)
+            p = np.where(few, 1.85 * p, 1.0 - (1.0 - p) / slope)
+        m = m * slope * queue.gain_factor(p) / (2.0 * p_prime if classic else 1.0)
     rtt, m, mu, exact = (np.asarray(x)[:, None] for x in (rtt, m, mu, exact))
 
     def plant(v: Any) -> Any:
