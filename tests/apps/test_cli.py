@@ -334,6 +334,9 @@ def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path, capsys) -> None:
 
 # --- other endings --------------------------------------------------------------------------
 
+BROKEN_OFF = ImportError("numpy has not been loaded", name="numpy")
+BROKEN_OFF.__cause__ = KeyboardInterrupt()
+
 
 @pytest.mark.parametrize(
     ("error", "code", "said"),
@@ -344,6 +347,7 @@ def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path, capsys) -> None:
         (ModuleNotFoundError("x", name="pi2_fluid._core"), 70, "error: internal: ModuleNotFound"),
         (ZeroDivisionError("two\nlines"), 70, "error: internal: ZeroDivisionError: two lines"),
         (KeyboardInterrupt(), 130, "error: interrupted.\n"),
+        (BROKEN_OFF, 130, "error: interrupted.\n"),
     ],
 )
 def test_every_ending_has_its_code(capsys, broken_margins, error, code, said) -> None:

@@ -283,8 +283,7 @@ def test_ctrl_c_ends_quietly_with_a_summary(played: Path) -> None:
         assert watching.stdout.readline().startswith("wan0, ")
         watching.send_signal(signal.SIGINT)
         out, err = watching.communicate()
-    assert watching.returncode == 130
-    assert err == ""
+    assert (watching.returncode, err) == (130, "")
     assert "Bottleneck: " in out
 
 

@@ -139,7 +139,14 @@ def run(arguments: Sequence[str]) -> int:
         closed = leave.code == 1 and words() is None
         return codes.PIPE_CLOSED if closed else int(leave.code or 0)
     except Exception as error:  # noqa: BLE001  the last door: everything else is our mistake
-        return _report(error, arguments)
+        return _interrupted() if _hides_an_interrupt(error) else _report(error, arguments)
+
+
+def _hides_an_interrupt(error: BaseException | None) -> bool:
+    """Return whether an import that Ctrl-C broke off says so in words of its own."""
+    while isinstance(error, ImportError):
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)
 
 
 def _run_plain(arguments: Sequence[str]) -> int | None:
