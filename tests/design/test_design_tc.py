@@ -203,9 +203,10 @@ def pairs_that_tc_takes(rtt, interval):
     """Return the loops, and of each alpha that keeps 6 dB and 30 degrees every beta that does.
 
     In sixteenths. The scan decides, except within a thousandth of what is asked, which is a hundred
-    times its error: there, the search for all crossovers does.
+    times its error: there, the search for all crossovers does. Loads end below p = 0.85/1.85, from
+    where on no signal of PIE's waits, and the gain leaps.
     """
-    plants = make_plants((pf.Reno(),), pf.Pie(), rtt, [np.array([0.001, 0.1, 1.0])])
+    plants = make_plants((pf.Reno(),), pf.Pie(), rtt, [np.array([0.001, 0.1, 0.67])])
 
     def keeps(alpha, beta):
         found = scan(plants, alpha, beta, interval, "sampled")
@@ -227,7 +228,7 @@ def pairs_that_tc_takes(rtt, interval):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", ["recovery", "bandwidth"])
-@pytest.mark.parametrize(("rtt", "interval"), [(0.06, 0.028), (0.04, 0.012)])
+@pytest.mark.parametrize(("rtt", "interval"), [(0.06, 0.032), (0.04, 0.012)])
 def test_whole_steps_are_the_best_of_all(rtt, interval, objective):
     """Every pair of gains that tc takes, one by one."""
     plants, allowed = pairs_that_tc_takes(rtt, interval)
