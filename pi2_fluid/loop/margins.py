@@ -67,7 +67,7 @@ class Margins:
         2 pi over the phase crossover; inf if there is none. nan where the gain is more than 3 dB
         too large, for there the controller's floor shortens the cycle: of PI2 `Loop.cycle` has it,
         of others the fluid in time. Down to there the fluid's period is within 7 % of this for
-        Classic senders under PI2, 20 % for Scalable ones, and a quarter for PIE, whose table
+        Classic senders under PI2, 20 % for Scalable ones, and 30 % for PIE, whose table
         changes the gain as the delay moves.
     update : {"continuous", "delayed", "sampled"}
         The model of the update interval in which they were found.

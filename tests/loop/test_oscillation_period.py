@@ -105,14 +105,19 @@ COUPLED = pf.CoupledPi2(alpha=0.16, beta=3.2, update_interval="16ms")
         (PI2, pf.Reno(), 10, "60ms", "100Mbit/s", 0.08),
         (PI2, pf.Cubic(), 10, "60ms", "100Mbit/s", 0.08),
         (COUPLED, pf.Scalable(), 10, "40ms", "100Mbit/s", 0.21),
-        (PIE, pf.Reno(), 10, "50ms", "100Mbit/s", 0.18),
+        (PIE, pf.Reno(), 10, "50ms", "100Mbit/s", 0.3),
+        (PIE, pf.Reno(), 10, "75ms", "100Mbit/s", 0.18),
         (PIE, pf.Reno(), 1, "50ms", "20Mbit/s", 0.25),
     ],
 )
 def test_down_to_3_db_below_the_edge_the_fluid_has_about_this_period(
     law, sender, count, path, rate, off, clock
 ) -> None:
-    """Further down it has another: of that the next test has one."""
+    """Further down it has another: of that the next test has one.
+
+    Furthest off is PIE's where p rests a quarter above an edge of its table, over 50 ms: below the
+    edge, which an oscillation crosses, the gain is another.
+    """
     flows = pf.Flows(sender, count, path, slow_start=False)
     for decibels in (1.0, 2.99):
         aqm, margins = beyond(flows, law, rate, decibels, clock)
@@ -122,12 +127,12 @@ def test_down_to_3_db_below_the_edge_the_fluid_has_about_this_period(
 
 @pytest.mark.slow
 def test_far_below_the_edge_no_period_is_said(capsys) -> None:
-    """Linux's PIE, 150 ms, one flow: the linear loop has 10 s, the fluid 3.6 s."""
+    """Linux's PIE, 150 ms, one flow: 22 dB below: the linear loop has 10.5 s, the fluid 4 s."""
     flows, rate = pf.Flows(pf.Reno(), 1, "135ms", slow_start=False), "20Mbit/s"
     margins = pf.Loop(flows, PIE, capacity=rate, update="sampled").margins()
     assert math.isnan(margins.oscillation_period)
     period = period_of(flows, PIE, rate, "rate", 120.0)
-    assert period == pytest.approx(3.62, rel=0.02)
+    assert period == pytest.approx(4.005, rel=0.02)
     assert 2 * math.pi / float(margins.phase_crossover) > 2.5 * period
     line = "qdisc pie 8001: dev eth0 root limit 1000p target 15ms tupdate 15ms alpha 2 beta 20"
     run(["check", line, "--rtt", "150ms", "--rate", rate, "--flows", "1"])
