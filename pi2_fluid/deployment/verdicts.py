@@ -138,7 +138,7 @@ class Verdict:
     >>> text = pf.qdisc.show(pf.qdisc.install(pf.Pie(), "pie"))
     >>> (judged,) = pf.check(text, hz=1000)
     >>> print(f"{judged.verdict} at 100 ms, stable up to {1e3 * judged.stable_up_to:.0f} ms")
-    unstable at 100 ms, stable up to 73 ms
+    unstable at 100 ms, stable up to 75 ms
     """
 
     qdisc: Qdisc
@@ -265,7 +265,7 @@ class Checked(list[Verdict]):
     >>> found.verdict, len(found), len(found.others)
     ('unstable', 1, 1)
     >>> print(f"{found.gain_margin_db:.1f} dB")
-    -29.8 dB
+    -24.5 dB
     """
 
     def __init__(

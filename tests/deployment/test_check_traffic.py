@@ -211,7 +211,7 @@ def test_at_the_shell(capsys):
     assert run(words) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "for 1 to 12 Reno flows on 2 Mbit/s" in out
-    assert "with 1 Reno flow of 14.1 packets in flight (2 Mbit/s, p" in out
+    assert "with 1 Reno flow of 16.7 packets in flight (2 Mbit/s, p" in out
     assert "Flows share the link equally; its rate is the one given." in out
     assert "fill up below the target" not in out
     one = answered(capsys, [*words, "--json"])["qdiscs"][0]
