@@ -135,10 +135,11 @@ def check(
     -----
     The verdict is of the model of `update`, not of packets, and of two clocks: flows that send
     their window over the round-trip time, as in the papers, and flows that send as acknowledgements
-    come, on a grid. The smaller margin decides. PIE is judged from p = 1e-6 on, where its table
-    ends. Of DualPI2 it is the controller in one queue; L4S beside Classic traffic, in two queues,
-    is not covered. In fq_pie it is one flow alone in its queue. The margins by rates are the
-    smaller of two models: with R held constant in the window law, as in the papers, and without.
+    come, on a grid. The smaller margin decides. PIE is judged from p = 1e-6 on, where a Reno flow
+    has 1400 segments. Of DualPI2 it is the controller in one queue; L4S beside Classic traffic, in
+    two queues, is not covered. In fq_pie it is one flow alone in its queue. The margins by rates
+    are the smaller of two models: with R held constant in the window law, as in the papers, and
+    without.
     RED is judged by rates, at the longest path for numbers of flows from 1 on, with twice the
     probability of its profile, as Linux spaces its signals.
 

@@ -28,7 +28,7 @@ _NOTES: Final = {
     "dualpi2": "DualPI2 is judged as one queue, without L4S beside Classic traffic.",
 }
 #: Where any load is judged.
-_TABLE_ENDS: Final = "{} is judged down to p = 1e-6, the end of its table."
+_TABLE_ENDS: Final = "{} is judged down to p = 1e-6, where a Reno flow has 1400 segments."
 _SHARED: Final = "Flows share the link equally; its rate is {}."
 _MODELS: Final = {
     "sampled": "the sampled model",

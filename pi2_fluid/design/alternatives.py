@@ -34,7 +34,7 @@ LABELS: Final = {
 }
 #: p' at which what depends on the load is quoted.
 TYPICAL_LOAD: Final = 0.1
-_LEAST: Final = 1e-6  # p, below which PIE's table ends
+_LEAST: Final = 1e-6  # p, by which PIE's table ends: Reno has 1400 segments there
 _LONGEST: Final = 10.0  # times the largest RTT, of an update interval
 _STEP: Final = 0.1  # of the load, for the delay error
 

@@ -236,8 +236,8 @@ def _last_load(sender: Sender, aqm: PiFamily, spans: Spans, high: float) -> floa
     """Return the largest p', up to `high`, that there is.
 
     A queue of one's own may not signal every packet, one that spreads its signals does so up to
-    some p alone, and of a sender without a closed form, which
-    may grow by what is not signalled, windows are to have a segment at least.
+    some p alone, and of a sender without a closed form, which may grow by what is not signalled,
+    windows are to have a segment at least.
     """
     if declares(aqm, "encoder") is None:
         most = float(getattr(aqm.encode(aqm.highest), str(sender.signal)))
@@ -245,7 +245,7 @@ def _last_load(sender: Sender, aqm: PiFamily, spans: Spans, high: float) -> floa
         high = min(high, most * _BELOW) if most < 1.0 else high
     if spacing := aqm.signal_spacing:
         # From there on no signal waits for others before it, and the gain leaps.
-        most = spacing / (1.0 + spacing)
+        most = float(aqm.encode(spacing).classic)
         high = min(high, _BELOW * (math.sqrt(most) if sender.signal == "classic" else most))
     if plant_of(sender) is not None:
         return high

@@ -166,23 +166,6 @@ def _at_points(
     return make_linear_plants(region, unit_of(aqm), number, both, "acks")
 
 
-def make_ack_plants(
-    region: Region, aqm: PiFamily, number: int, rtt: Real, load: FloatArray
-) -> LinearPlants:
-    """Return every combination of round-trip time (s) and load of one sender of a region.
-
-    The gains of `aqm` do not enter.
-
-    Raises
-    ------
-    UnsupportedError
-        If sender and queue have no loop by acknowledgements.
-    """
-    rtts, loads = np.meshgrid(np.atleast_1d(np.asarray(rtt, float)), np.atleast_1d(load))
-    both = tuple(rtts.ravel().tolist()), tuple(loads.ravel().tolist())
-    return make_linear_plants(region, unit_of(aqm), number, both, "acks")
-
-
 def _smallest(
     plants: LinearPlants, alpha: float, beta: float, interval: float, update: str
 ) -> list[int]:

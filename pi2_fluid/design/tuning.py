@@ -172,7 +172,7 @@ def tune(
         smallest |1 + L|, the inverse of the peak of the sensitivity (0: not asked for).
     load : (float, float), optional
         Range of each sender's p'; 0 is the limit of a very light load. By default (0, 1); for
-        "pie" from p = 1e-6, where its table ends, for Cubic too, whose gain grows as p falls.
+        "pie" from p = 1e-6, by which its table ends, for Cubic too, whose gain grows as p falls.
     rate : float or str, optional
         Of the link (bit/s). The loads are then those of whole numbers of flows that share it, none
         faster than the link: n flows have windows of rate R/n.

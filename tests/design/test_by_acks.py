@@ -9,9 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from ack_plants import make_ack_plants
 
 import pi2_fluid as pf
-from pi2_fluid.design.by_acks import make_ack_plants, stable_up_to_by_acks, worst_by_acks
+from pi2_fluid.design.by_acks import stable_up_to_by_acks, worst_by_acks
 from pi2_fluid.design.clocks import Least, least_among, least_of, rounded_down, said
 from pi2_fluid.design.gains import Asked, largest_alpha, make_ceiling
 from pi2_fluid.design.region import Region, scan, worst_margins

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ack_plants import make_ack_plants
 
 import pi2_fluid as pf
-from pi2_fluid.design.by_acks import make_ack_plants
 from pi2_fluid.design.points import Points
 from pi2_fluid.design.region import Region, scan_in_python
 from pi2_fluid.design.scanning import compiled_scan

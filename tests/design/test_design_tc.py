@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 import pytest
+from ack_plants import make_ack_plants
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
@@ -18,7 +19,7 @@ from shell import answered, printed, strict_json
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
 from pi2_fluid.apps.cli.pasting import in_shell
-from pi2_fluid.design.by_acks import make_ack_plants, worst_by_acks
+from pi2_fluid.design.by_acks import worst_by_acks
 from pi2_fluid.design.gains import Asked, make_ceiling
 from pi2_fluid.design.plants import make_plants
 from pi2_fluid.design.points import loads_at
